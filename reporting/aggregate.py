@@ -1,0 +1,139 @@
+"""`aggregate`: waits for the nodes of a run, judges them together, and writes what was found."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import msgspec
+
+from . import outputs
+from .clean import clean
+from .expected import CannotMerge, Expected, find
+from .filesystems import LOCAL, fstype
+from .judge import judge
+from .load import Folder
+from .model import Cluster
+from .names import fold, plain, stem
+from .render import headline, markdown, terminal
+from .runs import Sight
+from .wait import Wait
+
+PASSED, FAILED, IMPOSSIBLE = 0, 1, 2
+
+
+class Ask(msgspec.Struct, kw_only=True):
+    """What an operator asked of the merge."""
+
+    dump: Path
+    expected_nodes: int | None = None
+    expected_nodelist_file: str | None = None
+    wait_timeout_sec: float = 60.0
+    run_id: str | None = None
+    keep: bool = False
+    alone: str | None = None
+
+
+def aggregate(
+    ask: Ask, environment: Mapping[str, str], fstype_of: Callable[[Path], str] = fstype
+) -> int:
+    """Merge as asked; return the exit status."""
+    try:
+        return _aggregate(ask, environment, fstype_of)
+    except CannotMerge as error:
+        print(f"node-smoke: {plain(str(error), 2000)}", file=sys.stderr)
+    except OSError as error:
+        path = error.filename or str(ask.dump)
+        reason = f"[Errno {error.errno}] {error.strerror}"
+        print(f"node-smoke: {plain(f'{path}: {reason}', 2000)}", file=sys.stderr)
+    return IMPOSSIBLE
+
+
+def _aggregate(
+    ask: Ask, environment: Mapping[str, str], fstype_of: Callable[[Path], str]
+) -> int:
+    """Merge as asked; CannotMerge or OSError when that is impossible."""
+    expected = _expected(ask, environment)
+    sight = Wait(expected, ask.run_id, ask.wait_timeout_sec).until_complete(Folder(ask.dump))
+    if not sight.here and not expected.size:
+        raise CannotMerge(_nothing(ask.dump, sight))
+    if ask.alone is None:
+        _refuse_own_disk(ask.dump, expected, sight, fstype_of)
+    cluster = judge(sight, expected)
+    for line in terminal(cluster):
+        _say(line)
+    report = markdown(cluster)
+    if ask.alone is not None and _has_company(sight, ask.alone):
+        _write_own(ask, cluster, report)
+    else:
+        paths = outputs.write_all(ask.dump, cluster, report)
+        for what, path in zip(("report", "passing", "failing"), paths, strict=True):
+            _say(f"{what} {os.path.abspath(path)}")
+        if ask.alone is None and not ask.keep:
+            clean(ask.dump, sight)
+    return FAILED if cluster.red else PASSED
+
+
+def _expected(ask: Ask, environment: Mapping[str, str]) -> Expected:
+    """Return the nodes that should report; one that merges alone expects itself."""
+    if ask.alone is not None:
+        return Expected(names=[ask.alone])
+    scheduled = ask.run_id is not None or bool(environment.get("SLURM_STEP_ID"))
+    listed, count = ask.expected_nodelist_file, ask.expected_nodes
+    return find(listed, count, environment, scheduled=scheduled)
+
+
+def _nothing(dump: Path, sight: Sight) -> str:
+    """Return the message for a dump path in which there is nothing to merge."""
+    where = os.path.abspath(dump)
+    if sight.nodes:
+        return f"no result and no mark of run {sight.run.id} in {where}: is this its run id?"
+    return f"no result and no mark in {where}: is this the run's --dump-path?"
+
+
+def _refuse_own_disk(
+    dump: Path, expected: Expected, sight: Sight, fstype_of: Callable[[Path], str]
+) -> None:
+    """Refuse to call nodes missing that wrote to their own disks: the path is the mistake."""
+    if expected.size < 2 or len(sight.nodes) > 1:
+        return
+    kind = fstype_of(dump)
+    if kind not in LOCAL:
+        return
+    outputs.withdraw(dump, sight.run.id)
+    left = next((node.name for node in sight.nodes.values()), "no node")
+    raise CannotMerge(
+        f"of {expected.size} nodes only {left} left anything in {os.path.abspath(dump)}, which is"
+        f" on a local file system ({kind}): the others wrote to their own. Give a --dump-path that"
+        " all nodes share and run again; no lists were written"
+        if sight.nodes
+        else f"no node left anything in {os.path.abspath(dump)}, which is on a local file system"
+        f" ({kind}). Give a --dump-path that all nodes share and run again; no lists were written"
+    )
+
+
+def _has_company(sight: Sight, alone: str) -> bool:
+    """Tell whether other nodes left anything beside the one that merges alone."""
+    return any(key != fold(alone) for key in sight.nodes)
+
+
+def _write_own(ask: Ask, cluster: Cluster, report: str) -> None:
+    """Write one node's report where it replaces nobody's, and say how to merge them all."""
+    folder = outputs.folder_of(ask.dump, cluster.run_id)
+    name = f"smoke_report.{stem(ask.alone or '')}.md"
+    path = outputs.write(folder / name, report.encode("utf-8", "replace"))
+    _say(f"report {os.path.abspath(path)}")
+    dump = shlex.quote(f"--dump-path={os.path.abspath(ask.dump)}")
+    _say("other nodes' results lie there too, so no list was written; to merge them:")
+    _say(f"  python -m {__package__} aggregate {dump}")
+
+
+def _say(line: str) -> None:
+    """Print *line*; a reader that has gone does not change the verdict."""
+    try:
+        print(line, flush=True)
+    except BrokenPipeError:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123

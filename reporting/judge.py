@@ -1,0 +1,273 @@
+"""What the nodes left, into one row for each of them; every message says what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .expected import Expected
+from .load import Entry
+from .model import FAILING, LOCAL, Cluster, Kind, Mark, Node, Row, coverage, describe, utc
+from .names import fold, natural, stem, stem_of_machine
+from .runs import Left, Sight
+
+_NEVER_STARTED = (
+    "no result and no mark: it never started, or it writes to another dump path"
+    " (look at what the job printed on it, and whether it sees this dump path)"
+)
+_REHEARSAL = (
+    "a rehearsal among real results proves nothing about the hardware: run it without --rehearse"
+)
+_MOST_NAMED = 8
+
+
+def judge(sight: Sight, expected: Expected) -> Cluster:
+    """Return the merge of what was seen: every expected node in exactly one row."""
+    here = sight.here
+    real = _any_real(sight)
+    rows = [_row(sight, left, real) for left in here.values() if _has_row(left, expected)]
+    if expected.names is not None:
+        _name_as_expected(rows, expected.names)
+        rows += _absent(sight, expected.names)
+    elif expected.count is not None:
+        rows += [
+            Row(f"<missing-{k}>", Kind.MISSING, [_NEVER_STARTED], named=False)
+            for k in range(expected.count - len(rows))
+        ]
+    for row in rows:
+        row.expected = expected.has(row.name)
+    rows.sort(key=_order)
+    return Cluster(
+        run_id=sight.run.id,
+        rows=rows,
+        expected=expected.size or len(rows),
+        expected_names=expected.names or [row.name for row in rows if row.named],
+        rehearsal=not real and any(left.said for left in here.values()),
+        notes=_notes(sight, rows, expected),
+    )
+
+
+def _any_real(sight: Sight) -> bool:
+    """Tell whether anything in this run was meant as a verdict on hardware."""
+    return any(not said.rehearsal for left in sight.here.values() for said in left.said)
+
+
+def _has_row(left: Left, expected: Expected) -> bool:
+    """Tell whether a node is shown: one that is not expected only when it left a result."""
+    return expected.has(left.name) or bool(left.whole or left.partial or left.broken)
+
+
+def _name_as_expected(rows: list[Row], names: list[str]) -> None:
+    """Give the rows the names that the scheduler uses, in its case."""
+    known = {fold(name): name for name in names}
+    for row in rows:
+        row.name = known.get(fold(row.name), row.name)
+
+
+def _order(row: Row) -> tuple[bool, int, object]:
+    """Return what rows are sorted by: rank, then name; those without a rank stand last."""
+    rank = row.node.rank if row.node is not None else None
+    return (rank is None, rank or 0, (not row.named, natural(row.name)))
+
+
+def _row(sight: Sight, left: Left, real: bool) -> Row:
+    """Return the row of a node that left something: the first question with an answer decides."""
+    node = left.result or left.part
+    for question in _QUESTIONS:
+        answer = question(sight, left, real)
+        if answer is not None:
+            kind, reasons = answer
+            return Row(left.name, kind, reasons, node=node)
+    return Row(left.name, Kind.PASS, node=node)
+
+
+Answer = tuple[Kind, list[str]]
+
+
+def _duplicate(_sight: Sight, left: Left, _real: bool) -> Answer | None:
+    """Two machines under one name: what one of them says is no verdict on the other."""
+    machines = left.machines
+    if len(machines) < 2:
+        return None
+    hosts = [_machine(said, machines) for said in machines[:_MOST_NAMED]]
+    message = (
+        f"{len(machines)} machines report as {left.name}: {', '.join(hosts)}:"
+        " give each a node name of its own, remove their results, and run them again"
+    )
+    reasons = [reason for node in left.whole for reason in _own_reasons(node)]
+    return Kind.DUPLICATE, [message, *reasons]
+
+
+def _machine(said: Node | Mark, machines: list[Node | Mark]) -> str:
+    """Return what tells this machine from the others of its name."""
+    alike = sum(fold(said.hostname) == fold(other.hostname) for other in machines) > 1
+    host = f"host {said.hostname or 'without a name'}"
+    return f"{host} (boot {said.boot_id})" if alike else host
+
+
+def _broken(_sight: Sight, left: Left, _real: bool) -> Answer | None:
+    """A file that can't be read: a mark or a part matters only when there is nothing better."""
+    better = bool(left.whole or left.partial)
+    bad = [x for x in left.broken if x.sort == "result" or not better]
+    return (Kind.BROKEN, [_unreadable(entry) for entry in bad]) if bad else None
+
+
+def _unreadable(entry: Entry) -> str:
+    """Return why a file counts for nothing, and what to do about it."""
+    return f"{entry.path} can't be read: {entry.error}: remove it and run the node again"
+
+
+def _unanswered(sight: Sight, left: Left, _real: bool) -> Answer | None:
+    """A node that began and left no result."""
+    mark = left.open_mark
+    if mark is None or left.result is not None:
+        return None
+    return Kind.STARTED, [f"began at {_died(mark)}"]
+
+
+def _died(mark: Mark) -> str:
+    """Return the end of the sentence about a node that began and did not come back."""
+    return (
+        f"{utc(mark.started)} and left no result within its own bound of {mark.bound:.0f} s:"
+        " killed, or the node died (look at its console, and run it again)"
+    )
+
+
+def _in_part(_sight: Sight, left: Left, _real: bool) -> Answer | None:
+    """A node of which only some checks were asked."""
+    node = left.part
+    if left.result is not None or node is None:
+        return None
+    what = f"{', '.join(node.tiers) or 'no whole tier'}; {describe(coverage(node.checks))}"
+    message = f"judged in part only ({what}): run a whole tier for a verdict"
+    reasons = _own_reasons(node)
+    return (Kind.FAIL, [*reasons, message]) if reasons else (Kind.PARTIAL, [message])
+
+
+def _rehearsed(_sight: Sight, left: Left, real: bool) -> Answer | None:
+    """A rehearsal where others judged hardware."""
+    node = left.result
+    if node is None or not node.rehearsal or not real:
+        return None
+    return Kind.REHEARSAL, [_REHEARSAL, *_own_reasons(node)]
+
+
+def _failed(sight: Sight, left: Left, _real: bool) -> Answer | None:
+    """A node that failed by its own checks, or says nothing that could pass."""
+    node = left.result
+    reasons = _own_reasons(node) if node is not None else []
+    return (Kind.FAIL, [*reasons, *_unfinished(sight, left)]) if reasons else None
+
+
+def _own_reasons(node: Node) -> list[str]:
+    """Return why a result is no PASS; what a result claims must follow from its checks."""
+    if node.reasons:
+        return node.reasons
+    bad = [c for c in node.checks if c.outcome in FAILING]
+    if bad:
+        return [f"{c.id}{f'[{c.device}]' if c.device else ''}: {c.message}" for c in bad]
+    if node.verdict == "FAIL":
+        return ["its result says FAIL and gives no reason: look into it, and run the node again"]
+    if not node.checks:
+        return ["its result judged nothing: no check was run, look at what pytest printed"]
+    if node.verdict == "PARTIAL" and not node.partial:
+        return ["its result says PARTIAL in place of a whole one: run a whole tier"]
+    return []
+
+
+def _short_of(sight: Sight, left: Left, _real: bool) -> Answer | None:
+    """A node that did not judge all that was asked for."""
+    unfinished = _unfinished(sight, left)
+    return (Kind.LACKS_TIER, unfinished) if unfinished else None
+
+
+def _unfinished(sight: Sight, left: Left) -> list[str]:
+    """Return what a node with a result still owes."""
+    node, mark, owed = left.result, left.open_mark, []
+    if node is None:
+        return []
+    if sight.lacking(node):
+        judged = ", ".join(node.tiers) or "none"
+        owed.append(
+            f"asked for {', '.join(sight.tiers)}; judged {judged} only:"
+            " run the rest under the same run id"
+        )
+    if mark is not None:
+        owed.append(f"began again ({', '.join(mark.tiers)}) at {_died(mark)}")
+    return owed
+
+
+_QUESTIONS: tuple[Callable[[Sight, Left, bool], Answer | None], ...] = (
+    _duplicate,
+    _broken,
+    _unanswered,
+    _in_part,
+    _rehearsed,
+    _failed,
+    _short_of,
+)
+
+
+def _absent(sight: Sight, names: list[str]) -> list[Row]:
+    """Return the rows of the expected nodes that left nothing in this run."""
+    here = sight.here
+    hosts = {fold(said.hostname): left.name for left in here.values() for said in left.said}
+    rows = []
+    for name in (name for name in names if fold(name) not in here):
+        left = sight.nodes.get(fold(name))
+        if left is not None and left.others:
+            rows.append(Row(name, Kind.OTHER_RUN, [_of_another_run(left.others, sight)]))
+            continue
+        other = hosts.get(fold(name), "")
+        hint = f"; {name} is the host name of the node {other}: expect it as that" if other else ""
+        rows.append(Row(name, Kind.MISSING, [_NEVER_STARTED + hint]))
+    return rows
+
+
+def _of_another_run(others: list[Node | Mark], sight: Sight) -> str:
+    """Return what is said of a node that left only leftovers."""
+    last = max(others, key=lambda said: said.started)
+    what = "result" if isinstance(last, Node) else "mark"
+    began = f"began {utc(last.started)}"
+    if last.run_id == sight.run.id == LOCAL:
+        return f"its {what} is of an earlier run ({began}), not of this one: run it again"
+    return (
+        f"its {what} is of run {last.run_id} ({began}), not of run {sight.run.id}:"
+        f" run it again, or merge that run with --run-id={last.run_id}"
+    )
+
+
+def _notes(sight: Sight, rows: list[Row], expected: Expected) -> list[str]:
+    """Return what an operator should know beside the rows."""
+    notes = []
+    if sight.run.id == LOCAL:
+        notes.append("without a run id, results that began within one hour are taken for one run")
+    strangers = [row.name for row in rows if not row.expected]
+    notes += _about("not expected, and yet here", strangers)
+    running = [x.name for x in sight.here.values() if not _has_row(x, expected)]
+    notes += _about("not expected, began in this run and left no result so far", running)
+    old = [left.name for left in sight.nodes.values() if left.others and not left.here]
+    notes += _about("left results of other runs only, which never count", old)
+    if expected.names is None and 0 < expected.size < len(rows):
+        notes.append(f"{expected.size} nodes were expected, {len(rows)} are here")
+    strays = [
+        f"{entry.path.name} (about {entry.name})"
+        for left in sight.here.values()
+        for entry in left.files
+        if entry.said is not None and not _in_its_file(entry, entry.said)
+    ]
+    return notes + _about("files that bear another name than the node in them", strays)
+
+
+def _in_its_file(entry: Entry, said: Node | Mark) -> bool:
+    """Tell whether a file bears the name of the node in it."""
+    fitting = (stem(said.name), stem_of_machine(said.name, said.hostname))
+    return fold(entry.stem) in {fold(name) for name in fitting}
+
+
+def _about(what: str, names: list[str]) -> list[str]:
+    """Return one note on some nodes, none when there are none."""
+    if not names:
+        return []
+    shown = sorted(names, key=natural)[:_MOST_NAMED]
+    more = f" and {len(names) - len(shown)} more" if len(names) > len(shown) else ""
+    return [f"{what}: {', '.join(shown)}{more}"]

@@ -1,0 +1,83 @@
+"""Names that others chose: as file names, as keys, in order, and on a line of text.
+
+Every name, message and run id comes from a file that anybody may have written.
+"""
+
+from __future__ import annotations
+
+import re
+
+_FILE_SAFE = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
+_LONGEST_STEM = 200
+_LONGEST_LISTED = 255
+_ESCAPE_SEQUENCE = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])"
+)
+_DIGITS = re.compile(r"([0-9]+)")
+
+
+def fold(name: str) -> str:
+    """Return *name* as a key: schedulers and resolvers do not agree on the case of a name."""
+    return name.casefold()
+
+
+def stem(name: str) -> str:
+    """Return *name* as a file name without suffix that cannot leave its folder, nor be hidden."""
+    raw = name.encode("utf-8", "replace")
+    coded = "".join(chr(b) if b in _FILE_SAFE else f"%{b:02X}" for b in raw) or "%"
+    if coded.startswith("."):
+        coded = "%2E" + coded[1:]
+    return _shortened(coded)
+
+
+def stem_of_machine(name: str, hostname: str) -> str:
+    """Return the file name for a second machine that goes by the *name* of another."""
+    return _shortened(f"{stem(name)}~{stem(hostname)}")
+
+
+def _shortened(coded: str) -> str:
+    """Return *coded* cut to what a file system takes, still distinct from others cut alike."""
+    if len(coded) <= _LONGEST_STEM:
+        return coded
+    import hashlib
+
+    digest = hashlib.sha256(coded.encode("ascii")).hexdigest()[:16]
+    return f"{coded[: _LONGEST_STEM - 17]}~{digest}"
+
+
+def name_of_stem(file_stem: str) -> str:
+    """Return the node name that a file name stands for, for files that do not say it themselves."""
+    coded = file_stem.partition("~")[0]
+    raw = re.sub(
+        rb"%([0-9A-Fa-f]{2})", lambda m: bytes([int(m[1], 16)]), coded.encode("utf-8", "replace")
+    )
+    return raw.decode("utf-8", "replace") or file_stem
+
+
+def natural(name: str) -> tuple[tuple[str | int, ...], ...]:
+    """Return the key that puts `node9` in front of `node10`, the same way on every run."""
+    parts: list[tuple[str | int, ...]] = []
+    for position, part in enumerate(_DIGITS.split(fold(name))):
+        digits = part.lstrip("0")
+        parts.append((len(digits), digits) if position % 2 else (part,))
+    return (*parts, (name,))
+
+
+def plain(value: str, limit: int = 300) -> str:
+    """Return *value* as one line of at most *limit* printable characters, safe on a terminal."""
+    start = value[: 8 * limit]
+    printable = (
+        c if c.isprintable() else " " if c.isspace() else ""
+        for c in _ESCAPE_SEQUENCE.sub("", start)
+    )
+    line = " ".join("".join(printable).split())
+    if len(line) > limit or len(value) > len(start):
+        return line[: limit - 1] + "…"
+    return line
+
+
+def listed(name: str) -> str:
+    """Return *name* as a line of a node list: nobody may add a second name to it."""
+    fits = 0 < len(name) <= _LONGEST_LISTED
+    clean = all(c.isprintable() and not c.isspace() and c != "," for c in name)
+    return name if fits and clean else stem(name)

@@ -1,0 +1,158 @@
+"""Which run is merged, and what each node left in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from .load import Entry
+from .model import LOCAL, LOCAL_RUN_SECONDS, Mark, Node, same_machine
+from .names import fold
+
+_CLOCK_SLACK = 3600.0
+"""A node whose clock is this far ahead has a wrong one: its run is not the newest."""
+
+
+class Run(msgspec.Struct, frozen=True):
+    """One run: an id, and for runs without one also when it can have begun at the earliest."""
+
+    id: str
+    since: float = float("-inf")
+
+    def has(self, said: Node | Mark) -> bool:
+        """Tell whether a document belongs to this run."""
+        return said.run_id == self.id and said.started >= self.since
+
+
+class Left(msgspec.Struct):
+    """All that one node left: in the run that is merged, and besides."""
+
+    name: str
+    whole: list[Node] = []
+    partial: list[Node] = []
+    marks: list[Mark] = []
+    broken: list[Entry] = []
+    others: list[Node | Mark] = []
+    files: list[Entry] = []
+
+    @property
+    def here(self) -> bool:
+        """Whether the node left anything in this run, or something that may belong to it."""
+        return bool(self.whole or self.partial or self.marks or self.broken)
+
+    @property
+    def said(self) -> tuple[Node | Mark, ...]:
+        """All that could be read of the node in this run."""
+        return (*self.whole, *self.partial, *self.marks)
+
+    @property
+    def result(self) -> Node | None:
+        """The node's whole result of this run, the last one where there are more."""
+        return max(self.whole, key=lambda n: n.ended, default=None)
+
+    @property
+    def part(self) -> Node | None:
+        """The node's last partial result of this run."""
+        return max(self.partial, key=lambda n: n.ended, default=None)
+
+    @property
+    def open_mark(self) -> Mark | None:
+        """The mark that no result answers yet: the node began (again) and is not done."""
+        mark = max(self.marks, key=lambda m: m.started, default=None)
+        answer = self.result or self.part
+        if mark is None or (answer is not None and mark.started <= answer.ended):
+            return None
+        return mark
+
+    @property
+    def machines(self) -> list[Node | Mark]:
+        """One document of each machine that goes by this name in this run."""
+        apart: list[Node | Mark] = []
+        for said in self.said:
+            if not any(same_machine(said, known) for known in apart):
+                apart.append(said)
+        return apart
+
+
+class Sight(msgspec.Struct):
+    """What was seen of a run at one moment, by the folded names of the nodes."""
+
+    run: Run
+    nodes: dict[str, Left] = {}
+    tiers: list[str] = []
+    """The tiers that were asked of this run's nodes, as results and marks say."""
+
+    @property
+    def here(self) -> dict[str, Left]:
+        """The nodes that left anything in this run."""
+        return {key: left for key, left in self.nodes.items() if left.here}
+
+    @property
+    def only_parts(self) -> bool:
+        """Whether nothing but partial results was asked for."""
+        here = self.here.values()
+        return any(left.partial for left in here) and not any(x.whole or x.marks for x in here)
+
+    def lacking(self, node: Node) -> list[str]:
+        """Return the tiers that were asked for and that *node* did not judge."""
+        return [tier for tier in self.tiers if tier not in node.tiers]
+
+    def complete(self, left: Left) -> bool:
+        """Tell whether nothing more is to be waited for from a node."""
+        if left.open_mark is not None or any(x.sort == "result" for x in left.broken):
+            return False
+        if left.result is not None:
+            return not self.lacking(left.result)
+        return bool(left.partial) and self.only_parts
+
+
+def choose(entries: Iterable[Entry], wanted: str | None, now: float) -> Run:
+    """Return the run to merge: the one *wanted*, else that of the node that began last."""
+    readable = [entry for entry in entries if entry.said is not None]
+    whole = [entry.said for entry in readable if entry.sort != "partial"]
+    parts = [entry.said for entry in readable if entry.sort == "partial"]
+    newest = _newest(whole, wanted, now) or _newest(parts, wanted, now)
+    if newest is None:
+        return Run(LOCAL if wanted is None else wanted)
+    if newest.run_id == LOCAL:
+        return Run(LOCAL, newest.started - LOCAL_RUN_SECONDS)
+    return Run(newest.run_id)
+
+
+def _newest(said: list[Node | Mark | None], run_id: str | None, now: float) -> Node | Mark | None:
+    """Return the document that began last, of a run when one is named."""
+    asked = [x for x in said if x is not None and run_id in {None, x.run_id}]
+    sane = [x for x in asked if x.started <= now + _CLOCK_SLACK]
+    return max(sane or asked, key=lambda x: x.started, default=None)
+
+
+def look(entries: Iterable[Entry], run: Run) -> Sight:
+    """Return what each node left, sorted by what it means to *run*."""
+    sight = Sight(run)
+    tiers: set[str] = set()
+    for entry in entries:
+        left = sight.nodes.setdefault(fold(entry.name), Left(entry.name))
+        left.files.append(entry)
+        _file(left, entry, run)
+    for left in sight.nodes.values():
+        for said in (*left.whole, *left.marks):
+            tiers.update(said.tiers)
+    sight.tiers = sorted(tiers)
+    return sight
+
+
+def _file(left: Left, entry: Entry, run: Run) -> None:
+    """Put *entry* where it belongs in what a node left."""
+    said = entry.said
+    if said is None:
+        if entry.run_id in {None, run.id}:
+            left.broken.append(entry)
+    elif not run.has(said):
+        left.others.append(said)
+    elif isinstance(said, Mark):
+        left.marks.append(said)
+    elif entry.sort == "partial":
+        left.partial.append(said)
+    else:
+        left.whole.append(said)
