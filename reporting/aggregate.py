@@ -17,8 +17,8 @@ from .filesystems import LOCAL, fstype
 from .judge import judge
 from .load import Folder
 from .model import Cluster
-from .names import fold, plain, stem
-from .render import headline, markdown, terminal
+from .names import plain, stem
+from .render import markdown, terminal
 from .runs import Sight
 from .wait import Wait
 
@@ -46,18 +46,17 @@ def aggregate(
     except CannotMerge as error:
         print(f"node-smoke: {plain(str(error), 2000)}", file=sys.stderr)
     except OSError as error:
-        path = error.filename or str(ask.dump)
-        reason = f"[Errno {error.errno}] {error.strerror}"
-        print(f"node-smoke: {plain(f'{path}: {reason}', 2000)}", file=sys.stderr)
+        hint = ": is this the run's --dump-path?" if isinstance(error, FileNotFoundError) else ""
+        reason = f"{error.filename or ask.dump}: [Errno {error.errno}] {error.strerror}{hint}"
+        print(f"node-smoke: {plain(reason, 2000)}", file=sys.stderr)
     return IMPOSSIBLE
 
 
-def _aggregate(
-    ask: Ask, environment: Mapping[str, str], fstype_of: Callable[[Path], str]
-) -> int:
+def _aggregate(ask: Ask, environment: Mapping[str, str], fstype_of: Callable[[Path], str]) -> int:
     """Merge as asked; CannotMerge or OSError when that is impossible."""
     expected = _expected(ask, environment)
-    sight = Wait(expected, ask.run_id, ask.wait_timeout_sec).until_complete(Folder(ask.dump))
+    folder = Folder(ask.dump, only=ask.alone)
+    sight = Wait(expected, ask.run_id, ask.wait_timeout_sec).until_complete(folder)
     if not sight.here and not expected.size:
         raise CannotMerge(_nothing(ask.dump, sight))
     if ask.alone is None:
@@ -66,7 +65,7 @@ def _aggregate(
     for line in terminal(cluster):
         _say(line)
     report = markdown(cluster)
-    if ask.alone is not None and _has_company(sight, ask.alone):
+    if folder.company:
         _write_own(ask, cluster, report)
     else:
         paths = outputs.write_all(ask.dump, cluster, report)
@@ -104,20 +103,12 @@ def _refuse_own_disk(
     if kind not in LOCAL:
         return
     outputs.withdraw(dump, sight.run.id)
-    left = next((node.name for node in sight.nodes.values()), "no node")
+    left = [node.name for node in sight.nodes.values()]
     raise CannotMerge(
-        f"of {expected.size} nodes only {left} left anything in {os.path.abspath(dump)}, which is"
-        f" on a local file system ({kind}): the others wrote to their own. Give a --dump-path that"
-        " all nodes share and run again; no lists were written"
-        if sight.nodes
-        else f"no node left anything in {os.path.abspath(dump)}, which is on a local file system"
-        f" ({kind}). Give a --dump-path that all nodes share and run again; no lists were written"
+        f"of {expected.size} nodes only {left[0] if left else 'none'} left anything in"
+        f" {os.path.abspath(dump)}, which is on a local file system ({kind}): each wrote to its"
+        " own. Give a --dump-path that all nodes share and run again; no lists were written"
     )
-
-
-def _has_company(sight: Sight, alone: str) -> bool:
-    """Tell whether other nodes left anything beside the one that merges alone."""
-    return any(key != fold(alone) for key in sight.nodes)
 
 
 def _write_own(ask: Ask, cluster: Cluster, report: str) -> None:

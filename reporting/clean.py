@@ -20,9 +20,7 @@ def clean(dump: Path, sight: Sight, wall: Callable[[], float] = time.time) -> in
     Never what began after this run did: whoever merges an old run again keeps the newer ones. Nor
     what another run has replaced since it was read.
     """
-    began = min(
-        (said.started for left in sight.here.values() for said in left.said), default=None
-    )
+    began = min((said.started for left in sight.here.values() for said in left.said), default=None)
     if began is None:
         return 0
     removed = 0

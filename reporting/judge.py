@@ -84,7 +84,7 @@ Answer = tuple[Kind, list[str]]
 
 
 def _duplicate(_sight: Sight, left: Left, _real: bool) -> Answer | None:
-    """Two machines under one name: what one of them says is no verdict on the other."""
+    """Ask whether two machines go by one name: what one says is no verdict on the other."""
     machines = left.machines
     if len(machines) < 2:
         return None
@@ -105,7 +105,7 @@ def _machine(said: Node | Mark, machines: list[Node | Mark]) -> str:
 
 
 def _broken(_sight: Sight, left: Left, _real: bool) -> Answer | None:
-    """A file that can't be read: a mark or a part matters only when there is nothing better."""
+    """Ask whether a file can't be read; a mark or a part matters when there is nothing better."""
     better = bool(left.whole or left.partial)
     bad = [x for x in left.broken if x.sort == "result" or not better]
     return (Kind.BROKEN, [_unreadable(entry) for entry in bad]) if bad else None
@@ -117,7 +117,7 @@ def _unreadable(entry: Entry) -> str:
 
 
 def _unanswered(sight: Sight, left: Left, _real: bool) -> Answer | None:
-    """A node that began and left no result."""
+    """Ask whether the node began and left no result."""
     mark = left.open_mark
     if mark is None or left.result is not None:
         return None
@@ -133,7 +133,7 @@ def _died(mark: Mark) -> str:
 
 
 def _in_part(_sight: Sight, left: Left, _real: bool) -> Answer | None:
-    """A node of which only some checks were asked."""
+    """Ask whether only some checks were asked of the node."""
     node = left.part
     if left.result is not None or node is None:
         return None
@@ -144,7 +144,7 @@ def _in_part(_sight: Sight, left: Left, _real: bool) -> Answer | None:
 
 
 def _rehearsed(_sight: Sight, left: Left, real: bool) -> Answer | None:
-    """A rehearsal where others judged hardware."""
+    """Ask whether the node rehearsed where others judged hardware."""
     node = left.result
     if node is None or not node.rehearsal or not real:
         return None
@@ -152,7 +152,7 @@ def _rehearsed(_sight: Sight, left: Left, real: bool) -> Answer | None:
 
 
 def _failed(sight: Sight, left: Left, _real: bool) -> Answer | None:
-    """A node that failed by its own checks, or says nothing that could pass."""
+    """Ask whether the node failed by its own checks, or says nothing that could pass."""
     node = left.result
     reasons = _own_reasons(node) if node is not None else []
     return (Kind.FAIL, [*reasons, *_unfinished(sight, left)]) if reasons else None
@@ -175,7 +175,7 @@ def _own_reasons(node: Node) -> list[str]:
 
 
 def _short_of(sight: Sight, left: Left, _real: bool) -> Answer | None:
-    """A node that did not judge all that was asked for."""
+    """Ask whether the node did not judge all that was asked for."""
     unfinished = _unfinished(sight, left)
     return (Kind.LACKS_TIER, unfinished) if unfinished else None
 

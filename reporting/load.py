@@ -1,16 +1,17 @@
-"""Files of a dump path into entries: each file is read once, and none of them can stop the merge."""
+"""Files of a dump path into entries: each is read once, and none of them can stop the merge."""
 
 from __future__ import annotations
 
 import os
 import stat
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
 from .model import SCHEMA_VERSION, Document, Mark, Node
-from .names import name_of_stem
+from .names import fold, name_of_stem
 
 LARGEST = 8 * 1024 * 1024
 """A result of eight GPUs stays below 160 KiB; what is larger than this was not written by us."""
@@ -53,8 +54,11 @@ _named_mark = msgspec.json.Decoder(_Named)
 class Folder:
     """The results and marks below a dump path; unchanged files are not read again."""
 
-    def __init__(self, dump: Path) -> None:
+    def __init__(self, dump: Path, only: str | None = None) -> None:
         self.dump = dump
+        self.company = False
+        """Whether other nodes than the *only* one left anything."""
+        self._only = only
         self._known: dict[Path, Entry] = {}
 
     def scan(self) -> list[Entry]:
@@ -65,7 +69,12 @@ class Folder:
         for folder, partial in ((self.dump / "smoke", False), (self.dump / "smoke/partial", True)):
             found += self._scan(folder, partial)
         self._known = {entry.path: entry for entry in found}
-        return [entry for entry in found if not _is_replay(entry)]
+        found = [entry for entry in found if not _is_replay(entry)]
+        if self._only is None:
+            return found
+        own = [entry for entry in found if fold(entry.name) == fold(self._only)]
+        self.company = len(own) < len(found)
+        return own
 
     def _scan(self, folder: Path, partial: bool) -> list[Entry]:
         """Return the entries of one folder, sorted by file name."""
@@ -154,10 +163,8 @@ def _broken(
 ) -> Entry:
     """Return the entry of a file that can't be used, under the name in it where there is one."""
     named = None
-    try:
+    with suppress(ValueError, RecursionError):
         named = _named_mark.decode(raw) if sort == "mark" else _outline.decode(raw).node
-    except (ValueError, RecursionError):
-        pass
     file_stem = path.name.rpartition(".")[0]
     return Entry(
         path=path,

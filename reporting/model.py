@@ -181,7 +181,7 @@ class Cluster(msgspec.Struct):
 
 def coverage(checks: Iterable[Check]) -> dict[str, int]:
     """Return how many checks there are (`checks`) and how many ended in each outcome."""
-    counts = {"checks": 0, **dict.fromkeys(OUTCOMES, 0)}
+    counts: dict[str, int] = dict.fromkeys(("checks", *OUTCOMES), 0)
     for check in checks:
         counts["checks"] += 1
         counts[check.outcome] += 1

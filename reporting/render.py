@@ -52,7 +52,7 @@ def markdown(cluster: Cluster) -> str:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
         undefined=jinja2.StrictUndefined,
-        autoescape=False,  # noqa: S701  Markdown, which `finalize` escapes
+        autoescape=False,
         finalize=_finalize,
         trim_blocks=True,
         lstrip_blocks=True,

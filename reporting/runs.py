@@ -136,8 +136,8 @@ def look(entries: Iterable[Entry], run: Run) -> Sight:
         left.files.append(entry)
         _file(left, entry, run)
     for left in sight.nodes.values():
-        for said in (*left.whole, *left.marks):
-            tiers.update(said.tiers)
+        tiers.update(tier for node in left.whole for tier in node.tiers)
+        tiers.update(tier for mark in left.marks for tier in mark.tiers)
     sight.tiers = sorted(tiers)
     return sight
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 from .expected import Expected
 from .load import Folder
@@ -101,8 +100,7 @@ class Wait:
         who = f": {', '.join(awaited)}" if len(awaited) <= _FEW else ""
         left = max(deadlines.values()) - now
         print(
-            f"waiting for {len(awaited)} of {nodes} nodes, "
-            f"{left:.0f} s at most{who}",
+            f"waiting for {len(awaited)} of {nodes} nodes, {left:.0f} s at most{who}",
             file=sys.stderr,
             flush=True,
         )

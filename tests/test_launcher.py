@@ -150,14 +150,16 @@ class Clone:
 
     def python(self, *packages, home=None, name="python3"):
         """Make an interpreter that has these packages, or those of these groups of the index."""
-        shim = (home or self.active) / "bin" / name
-        shim.parent.mkdir(parents=True, exist_ok=True)
+        home = home or self.active
+        shim = home / "bin" / name
+        for folder in (shim.parent, home / LIB):
+            folder.mkdir(parents=True, exist_ok=True)
         command = f'"{sys.executable}" -S -E "{self.tmp}/stub.py" {LIB}'
         shim.write_text(f'#!/bin/sh\nexec {command} "$0" "$@"\n')
         shim.chmod(0o755)
-        for name in packages:
-            for requirement in INDEX.get(name, [name]):
-                install(shim.parent.parent / LIB, requirement)
+        for package in packages:
+            for requirement in INDEX.get(package, [package]):
+                install(home / LIB, requirement)
         return shim
 
     def start(self, *args, script=None, wrap=(), cwd=None, **env):

@@ -1,0 +1,149 @@
+"""The command line of the reporter; what a command needs is imported when it runs."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+_DEFAULT_DUMP = "output/preflight"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; return its exit status: 0 all passed, 1 some did not, 2 not possible."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    parser = _parser()
+    try:
+        arguments = parser.parse_args(argv)
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else 2
+    try:
+        if arguments.command == "aggregate":
+            return _aggregate(arguments)
+        if arguments.command == "publish":
+            return _publish(arguments)
+    except KeyboardInterrupt:
+        return 130
+    parser.print_help(sys.stderr)
+    return 2
+
+
+def _parser() -> argparse.ArgumentParser:
+    """Return the parser of the whole command line."""
+    installed = Path(sys.argv[0]).name == "node-smoke"
+    parser = argparse.ArgumentParser(
+        prog="node-smoke" if installed else f"python -m {__package__}",
+        description="Merge the results of many nodes into one verdict.",
+        epilog="exit status: 0 all nodes passed, 1 some did not, 2 the command could not be done",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"node-smoke {_version()}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    _add_aggregate(
+        commands.add_parser(
+            "aggregate", help="merge what the nodes left in a dump path", allow_abbrev=False
+        )
+    )
+    _add_publish(
+        commands.add_parser(
+            "publish", help="put one node's result into a dump path", allow_abbrev=False
+        )
+    )
+    return parser
+
+
+def _add_aggregate(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `aggregate`."""
+    add = parser.add_argument
+    add("--dump-path", default=_DEFAULT_DUMP, metavar="DIR", help="default: %(default)s")
+    add("--expected-nodes", type=_count, metavar="N", help="how many nodes should report")
+    add("--expected-nodelist-file", metavar="FILE", help="which ones: one name or node set a line")
+    add(
+        "--wait-timeout-sec",
+        type=_seconds,
+        default=60.0,
+        metavar="SEC",
+        help="how long to wait for a node that never began (default: %(default)g);"
+        " one that began is awaited for as long as it said it may take",
+    )
+    add("--run-id", metavar="ID", help="the run to merge (default: the one that began last)")
+    add(
+        "--no-clean-dump-path",
+        action="store_true",
+        help="keep what earlier runs left; it never counts either way",
+    )
+    add("--alone", metavar="NODE", help="merge this node alone, it knows of no others")
+
+
+def _add_publish(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `publish`."""
+    add = parser.add_argument
+    add("--result", required=True, metavar="FILE", help="the result to publish")
+    add("--dump-path", default=_DEFAULT_DUMP, metavar="DIR", help="default: %(default)s")
+    add(
+        "--prior-window-sec",
+        type=_seconds,
+        default=3600.0,
+        metavar="SEC",
+        help="without a run id, join a result of this node that began at most this long before"
+        " (default: %(default)g)",
+    )
+
+
+def _aggregate(arguments: argparse.Namespace) -> int:
+    """Run `aggregate`."""
+    from .aggregate import Ask, aggregate
+
+    ask = Ask(
+        dump=Path(arguments.dump_path),
+        expected_nodes=arguments.expected_nodes,
+        expected_nodelist_file=arguments.expected_nodelist_file,
+        wait_timeout_sec=arguments.wait_timeout_sec,
+        run_id=arguments.run_id,
+        keep=arguments.no_clean_dump_path,
+        alone=arguments.alone,
+    )
+    return aggregate(ask, os.environ)
+
+
+def _publish(arguments: argparse.Namespace) -> int:
+    """Run `publish`."""
+    from .publish import publish
+
+    result, dump = Path(arguments.result), Path(arguments.dump_path)
+    return publish(result, dump, window=arguments.prior_window_sec)
+
+
+def _count(text: str) -> int:
+    """Return *text* as a number of nodes."""
+    number = int(text)
+    if number < 1:
+        raise ValueError
+    return number
+
+
+def _seconds(text: str) -> float:
+    """Return *text* as a number of seconds that one can wait."""
+    number = float(text)
+    if not math.isfinite(number) or number < 0:
+        raise ValueError
+    return number
+
+
+_count.__name__, _seconds.__name__ = "number of nodes", "number of seconds"
+
+
+def _version() -> str:
+    """Return the version of this copy: read, not imported, and no search for an installed one."""
+    source = Path(__file__).resolve().parent.parent / "fixtures/version.py"
+    try:
+        found = re.search(r'VERSION = "([^"]+)"', source.read_text("utf-8"))
+    except OSError:
+        return "unknown"
+    return found[1] if found else "unknown"
