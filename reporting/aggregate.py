@@ -18,6 +18,7 @@ from .judge import judge
 from .load import Folder
 from .model import Cluster
 from .names import plain, stem
+from .outputs import say
 from .render import markdown, terminal
 from .runs import Sight
 from .wait import Wait
@@ -63,14 +64,14 @@ def _aggregate(ask: Ask, environment: Mapping[str, str], fstype_of: Callable[[Pa
         _refuse_own_disk(ask.dump, expected, sight, fstype_of)
     cluster = judge(sight, expected)
     for line in terminal(cluster):
-        _say(line)
+        say(line)
     report = markdown(cluster)
     if folder.company:
         _write_own(ask, cluster, report)
     else:
         paths = outputs.write_all(ask.dump, cluster, report)
         for what, path in zip(("report", "passing", "failing"), paths, strict=True):
-            _say(f"{what} {os.path.abspath(path)}")
+            say(f"{what} {os.path.abspath(path)}")
         if ask.alone is None and not ask.keep:
             clean(ask.dump, sight)
     return FAILED if cluster.red else PASSED
@@ -116,15 +117,7 @@ def _write_own(ask: Ask, cluster: Cluster, report: str) -> None:
     folder = outputs.folder_of(ask.dump, cluster.run_id)
     name = f"smoke_report.{stem(ask.alone or '')}.md"
     path = outputs.write(folder / name, report.encode("utf-8", "replace"))
-    _say(f"report {os.path.abspath(path)}")
+    say(f"report {os.path.abspath(path)}")
     dump = shlex.quote(f"--dump-path={os.path.abspath(ask.dump)}")
-    _say("other nodes' results lie there too, so no list was written; to merge them:")
-    _say(f"  python -m {__package__} aggregate {dump}")
-
-
-def _say(line: str) -> None:
-    """Print *line*; a reader that has gone does not change the verdict."""
-    try:
-        print(line, flush=True)
-    except BrokenPipeError:
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
+    say("other nodes' results lie there too, so no list was written; to merge them:")
+    say(f"  python -m {__package__} aggregate {dump}")

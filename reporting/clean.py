@@ -44,10 +44,10 @@ def _remove(dump: Path, entry: Entry) -> bool:
 
     A file that can't be removed harms nobody, it never counts.
     """
-    now = one(entry.path)
-    if now is None or now.stamp != entry.stamp:
-        return False
     with suppress(OSError):
+        now = one(entry.path)
+        if now is None or now.stamp != entry.stamp:
+            return False
         entry.path.unlink()
         for path in _junit(dump, entry):
             path.unlink(missing_ok=True)

@@ -63,10 +63,10 @@ def _name_as_expected(rows: list[Row], names: list[str]) -> None:
         row.name = known.get(fold(row.name), row.name)
 
 
-def _order(row: Row) -> tuple[bool, int, object]:
-    """Return what rows are sorted by: rank, then name; those without a rank stand last."""
+def _order(row: Row) -> tuple[object, ...]:
+    """Return what rows are sorted by: rank, then name; those that left no result stand last."""
     rank = row.node.rank if row.node is not None else None
-    return (rank is None, rank or 0, (not row.named, natural(row.name)))
+    return (row.node is None, rank is None, rank or 0, not row.named, natural(row.name))
 
 
 def _row(sight: Sight, left: Left, real: bool) -> Row:
@@ -210,7 +210,12 @@ _QUESTIONS: tuple[Callable[[Sight, Left, bool], Answer | None], ...] = (
 def _absent(sight: Sight, names: list[str]) -> list[Row]:
     """Return the rows of the expected nodes that left nothing in this run."""
     here = sight.here
-    hosts = {fold(said.hostname): left.name for left in here.values() for said in left.said}
+    hosts = {
+        host: left.name
+        for left in here.values()
+        for said in left.said
+        for host in (fold(said.hostname), fold(said.hostname).partition(".")[0])
+    }
     rows = []
     for name in (name for name in names if fold(name) not in here):
         left = sight.nodes.get(fold(name))

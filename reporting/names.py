@@ -21,6 +21,12 @@ def fold(name: str) -> str:
     return name.casefold()
 
 
+def same_host(name: str, hostname: str) -> bool:
+    """Tell whether *hostname*, with its domain or without, is what *name* says already."""
+    host = fold(hostname)
+    return fold(name) in {host, host.partition(".")[0]}
+
+
 def stem(name: str) -> str:
     """Return *name* as a file name without suffix that cannot leave its folder, nor be hidden."""
     raw = name.encode("utf-8", "replace")
@@ -54,13 +60,13 @@ def name_of_stem(file_stem: str) -> str:
     return raw.decode("utf-8", "replace") or file_stem
 
 
-def natural(name: str) -> tuple[tuple[str | int, ...], ...]:
+def natural(name: str) -> tuple[list[tuple[str | int, ...]], str]:
     """Return the key that puts `node9` in front of `node10`, the same way on every run."""
     parts: list[tuple[str | int, ...]] = []
     for position, part in enumerate(_DIGITS.split(fold(name))):
         digits = part.lstrip("0")
         parts.append((len(digits), digits) if position % 2 else (part,))
-    return (*parts, (name,))
+    return parts, name
 
 
 def plain(value: str, limit: int = 300) -> str:

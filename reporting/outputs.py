@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -46,6 +47,14 @@ def write(path: Path, data: bytes) -> Path:
     with replacing(path) as file:
         file.write(data)
     return path
+
+
+def say(line: str) -> None:
+    """Print *line* at once: the caller may lose patience; one that has gone changes no verdict."""
+    try:
+        print(line, flush=True)
+    except BrokenPipeError:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
 
 
 def folder_of(dump: Path, run_id: str) -> Path:

@@ -14,10 +14,10 @@ from typing import Any
 import msgspec
 
 from .join import Json, join, joinable
-from .load import LARGEST, Entry, contents, one
+from .load import LARGEST, Entry, one
 from .model import LOCAL, SCHEMA_VERSION, Document, Mark, Node, same_machine
 from .names import fold, plain, stem, stem_of_machine
-from .outputs import replacing, write
+from .outputs import replacing, say, write
 
 
 class CannotPublish(Exception):
@@ -47,10 +47,10 @@ def _publish(result: Path, dump: Path, window: float) -> None:
         document = _with_prior(document, node, dump / "smoke" / f"{name}.json", window)
         node = _node(document, result)
     target = dump / "smoke" / _folder(node) / f"{name}.json"
-    _say("result", write(target, _encoded(document)))
+    say(f"result {write(target, _encoded(document))}")
     if _is_whole(node):
         _answer_mark(dump, node)
-    _say("junit", _write_junit(dump, node, name))
+    say(f"junit {_write_junit(dump, node, name)}")
 
 
 def _is_whole(node: Node) -> bool:
@@ -65,16 +65,10 @@ def _folder(node: Node) -> str:
     return "partial" if node.partial else ""
 
 
-def _say(what: str, path: Path) -> None:
-    """Print one file that was written, at once: the caller may lose patience with the next."""
-    print(f"{what} {path}", flush=True)
-
-
 def _parsed(path: Path) -> Json:
     """Return the document in *path*, even one with NaN, which Python writes and few read."""
     try:
-        raw = contents(path)
-        document = json.loads(raw, parse_constant=lambda _: None, parse_float=_finite)
+        document = json.loads(path.read_bytes(), parse_constant=lambda _: None, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         raise CannotPublish(f"{path}: {error}") from error
     if not isinstance(document, dict):

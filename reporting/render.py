@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from .model import Cluster, Node, Row, coverage, describe
-from .names import fold, plain
+from .names import plain, same_host
 
 _CELL = 120
 _BULLET = 1000
@@ -91,7 +91,7 @@ def _rank(row: Row) -> str:
 def _shown(row: Row) -> str:
     """Return the node's name, with the host name where that is another."""
     host = row.node.hostname if row.node is not None else ""
-    return row.name if fold(host) in {"", fold(row.name)} else f"{row.name} (host {host})"
+    return row.name if not host or same_host(row.name, host) else f"{row.name} (host {host})"
 
 
 def _duration(row: Row) -> str:

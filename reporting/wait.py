@@ -39,6 +39,7 @@ class Wait:
         self._clock, self._wall, self._sleep = clock, wall, sleep
         self._began = self._said = clock()
         self._first_seen: dict[tuple[str, str, float], float] = {}
+        self._last = Sight(Run(run_id or ""))
 
     def until_complete(self, folder: Folder) -> Sight:
         """Return what there is when all is there, or when nothing more is to be expected.
@@ -63,8 +64,9 @@ class Wait:
         try:
             entries = folder.scan()
         except OSError as error:
-            return Sight(Run(self._run_id or "")), error
-        return look(entries, choose(entries, self._run_id, self._wall())), None
+            return self._last, error
+        self._last = look(entries, choose(entries, self._run_id, self._wall()))
+        return self._last, None
 
     def _awaited(self, sight: Sight) -> dict[str, float]:
         """Return the nodes that are not complete, each with the time until which it is awaited."""

@@ -66,7 +66,7 @@ if argv[0] == "-c":
     os.environ["PYTHONPATH"] = os.pathsep.join(folders(home))
     os.execv(sys.executable, [me, "-S", *argv])
 if argv[1:3] == ["pip", "--version"]:
-    sys.exit()
+    sys.exit(os.path.exists(home + "/no-pip"))
 import json, time
 from pathlib import Path
 
@@ -93,6 +93,7 @@ def venv(target, options):
 
 
 facts = {"home": home, "argv": argv[1:], "cwd": os.getcwd(), "pid": os.getpid()}
+facts["locked"] = os.path.exists("/proc/self/fd/9")
 with open(setting("STUB_LOG"), "a") as log:
     log.write(json.dumps({**facts, "env": dict(os.environ)}) + "\n")
 if argv[1] == "venv":
@@ -123,7 +124,6 @@ INDEX = {"": at_the_floor(PROJECT["dependencies"])}
 INDEX |= {name: at_the_floor(EXTRAS[name]) for name in ("rehearse", "test")}
 INDEX["numpy"] = ["numpy==1"]
 TORCH = next(text for text in EXTRAS["rehearse"] if text.startswith("torch"))
-LACKS_PYTEST = "pytest==8.3.5"  # in place of the version that is needed
 
 
 class Clone:
@@ -399,8 +399,7 @@ def test_venv_activate_that_lacks_something(clone, args):
 
 
 def test_older_version_than_needed_counts_as_absent(clone):
-    clone.python("", LACKS_PYTEST)
-    shutil.rmtree(clone.active / LIB / "pytest-8.4.dist-info")
+    clone.python(*[text for text in INDEX[""] if not text.startswith("pytest==")], "pytest==8.3.5")
     clone.run()
     assert clone.installed() == [["."]]
 
@@ -420,7 +419,7 @@ def test_folder_in_the_clone_is_no_package(clone):
 
 
 def test_new_venv_without_torch(clone):
-    clone.python(LACKS_PYTEST)
+    clone.python()
     out, err = clone.run("-v")
     making, no_torch = err.splitlines()
     assert making == "[node-smoke] making .venv (once) with python3 ..."
@@ -431,6 +430,7 @@ def test_new_venv_without_torch(clone):
     assert clone.installed() == [["."]]
     assert "--no-user" in clone.calls("pip")[0]["argv"]
     assert clone.calls()[-1]["home"] == str(clone.venv)
+    assert [call["locked"] for call in clone.calls()] == [True, True, False]
     assert {call["home"] for call in clone.calls("pip")} == {str(clone.venv)}
     assert [path.name for path in clone.tmp.iterdir() if path.name.startswith("tmp.")] == []
 
@@ -508,12 +508,28 @@ def test_existing_venv_stays_when_an_addition_fails(clone):
     assert shim.exists()
 
 
-def test_broken_venv_is_made_again(clone):
+@pytest.mark.parametrize("left", ["bin/x", "no-pip"])
+def test_half_made_venv_is_made_again(clone, left):
+    clone.python()
+    if left == "no-pip":
+        clone.python(home=clone.venv, name="python")
+        (clone.venv / "pyvenv.cfg").touch()
+    (clone.venv / left).parent.mkdir(parents=True, exist_ok=True)
+    (clone.venv / left).touch()
+    assert clone.ran()["home"] == str(clone.venv)
+    assert len(clone.calls("venv")) == 1
+
+
+def test_venv_of_another_machine_is_left_alone(clone):
     clone.python()
     (clone.venv / "bin").mkdir(parents=True)
+    (clone.venv / "pyvenv.cfg").touch()
     (clone.venv / "bin/python").symlink_to("/nowhere/python3")
-    clone.run()
-    assert clone.calls()[-1]["home"] == str(clone.venv)
+    err = clone.run(status=1)[1]
+    problem = f"{clone.venv}/bin/python is missing or broken"
+    assert f"[ERROR] [node-smoke] .venv does not work here: {problem}\n" in err
+    assert "or remove it: rm -r" in err
+    assert (clone.venv / "pyvenv.cfg").exists()
 
 
 def test_another_torch_than_the_sites_is_said(clone):
@@ -565,8 +581,11 @@ def test_no_lock_no_venv(clone):
     assert not clone.venv.exists()
 
 
-def test_read_only_clone(clone):
-    clone.python("", LACKS_PYTEST)
+@pytest.mark.parametrize("with_lock", [True, False])
+def test_read_only_clone(clone, with_lock):
+    clone.python("")
+    if with_lock:
+        (clone.path / ".venv.lock").touch()
     clone.path.chmod(0o555)
     wrap = []
     if os.geteuid() == 0:  # may write everywhere, unless that is taken away
@@ -586,6 +605,10 @@ def test_old_python_is_passed_over(clone):
     clone.python("", home=newer, name="python3.11")
     path = f"{clone.env['PATH']}:{newer}/bin"
     assert clone.ran(PATH=path)["home"] == str(newer)
+    assert "PYTHON=python3 is older than 3.10\n" in clone.run(status=1, PYTHON="python3")[1]
+    (clone.user / "activate").touch()
+    err = clone.run(status=1, VENV_ACTIVATE="activate")[1]
+    assert "the python3 of VENV_ACTIVATE is older than 3.10\n" in err
     assert "no Python of 3.10 or later is found" in clone.run(status=1)[1]
 
 
@@ -594,7 +617,7 @@ def test_python_variable(ready):
     assert ready.ran(PYTHON="other/bin/python3")["home"] == str(other.parent.parent)
     assert ready.ran(PYTHON="python3")["home"] == str(ready.active)
     err = ready.run(PYTHON="/nowhere/python3", status=1)[1]
-    assert "[ERROR] [node-smoke] PYTHON does not run, or is older than 3.10: /nowhere" in err
+    assert "[ERROR] [node-smoke] PYTHON=/nowhere/python3 is missing or broken\n" in err
 
 
 # ---- .ci/run

@@ -1,0 +1,70 @@
+"""The rules by which checks judge a node are those of the node itself."""
+
+import msgspec
+import pytest
+
+from fixtures import result as contract
+from reporting import model
+from tests.reporting import make
+
+CHECKS = [
+    make.check(),
+    make.check("gpu.gemm", outcome="FAIL", message="wrong", cause="gpu.bind"),
+    make.check("gpu.bind", "gpu1", "HUNG", message="hung"),
+    make.check("gpu.gemm", "gpu1", "LOST", message="follows", cause="gpu.bind"),
+    make.check("host.shm", "", "WARN", message="small"),
+    make.check("host.dmesg", "", "UNKNOWN", message="no permission"),
+    make.check("gpu.links", "", "N/A"),
+]
+
+
+def test_the_rules_agree_with_those_of_the_node():
+    ours = msgspec.convert(CHECKS, list[model.Check])
+    theirs = msgspec.convert(CHECKS, list[contract.Check])
+
+    assert model.failures(ours) == contract.reasons(theirs) == ["wrong", "hung"]
+    assert model.coverage(ours) == contract.coverage(theirs)
+    assert model.describe(model.coverage(ours)) == contract.describe(contract.coverage(theirs))
+    assert model.describe(model.coverage([])) == contract.describe(contract.coverage([]))
+
+
+def test_a_result_of_the_node_can_be_read():
+    written = msgspec.convert(make.node(), contract.Node)
+
+    raw = msgspec.json.encode({"node": written, "tests": []})
+
+    read = msgspec.json.decode(raw, type=model.Document).node
+    assert (read.name, read.checks[0].id, read.seconds) == ("n1", "gpu.bind", 5.0)
+
+
+def said(**fields):
+    return msgspec.convert(make.mark(**fields), model.Mark)
+
+
+@pytest.mark.parametrize(
+    ("other", "same"),
+    [
+        (said(), True),
+        (said(hostname="N1"), True),
+        (said(hostname="n2"), False),
+        (said(boot_id="another"), False),
+        (said(boot_id=""), True),
+    ],
+)
+def test_a_machine_is_a_host_and_a_boot(other, same):
+    assert model.same_machine(said(), other) is same
+
+
+def test_without_a_run_id_a_restarted_machine_is_the_same():
+    one, other = said(run_id="local"), said(run_id="local", boot_id="another")
+
+    assert model.same_machine(one, other)
+
+
+@pytest.mark.parametrize("when", [1e300, -1e300, float("inf"), float("nan")])
+def test_a_time_that_is_none_is_said_to_be_none(when):
+    assert model.utc(when) == "a time that is none"
+
+
+def test_a_time_is_told_in_utc():
+    assert model.utc(0) == "1970-01-01 00:00:00 UTC"

@@ -1,0 +1,88 @@
+"""Names: as files, keys, lines, in order."""
+
+import pytest
+
+from reporting import names
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("node-01.a_b", "node-01.a_b"),
+        ("10.1.2.3", "10.1.2.3"),
+        ("../x", "%2E.%2Fx"),
+        (".", "%2E"),
+        ("", "%"),
+        ("a|b\n", "a%7Cb%0A"),
+        ("é", "%C3%A9"),
+        ("n1~n2", "n1%7En2"),
+        ("\udcff", "%3F"),
+    ],
+)
+def test_a_stem_keeps_what_is_safe_and_encodes_the_rest(name, expected):
+    assert names.stem(name) == expected
+
+
+def test_long_names_that_differ_at_the_end_get_different_stems():
+    assert names.stem("x" * 10_000) != names.stem("x" * 9_999 + "y")
+
+
+def test_a_second_machine_gets_a_file_of_its_own_under_the_first_ones_name():
+    stem = names.stem_of_machine("n1", "../host")
+
+    assert stem == "n1~%2E.%2Fhost"
+    assert names.name_of_stem(stem) == "n1"
+
+
+@pytest.mark.parametrize("name", ["node1", "a|b", "../x", "é", "10.0.0.1"])
+def test_the_name_of_a_stem_is_the_name(name):
+    assert names.name_of_stem(names.stem(name)) == name
+
+
+def test_the_order_is_that_of_the_numbers():
+    given = ["n10", "N9", "n010", "a", "n1", "n\u0661", "n" + "9" * 5000, "n"]
+
+    ordered = sorted(given, key=names.natural)
+
+    assert ordered == ["a", "n", "n1", "N9", "n010", "n10", "n" + "9" * 5000, "n\u0661"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("two\nlines\tand\r\nmore", "two lines and more"),
+        ("\x1b[31mred\x1b[0m", "red"),
+        ("\x1b]8;;http://x\x07link\x1b]8;;\x1b\\", "link"),
+        ("a\x00b\x9bc\u202ed\u200be", "abcde"),
+        ("  x  ", "x"),
+    ],
+)
+def test_a_line_holds_only_what_can_be_printed(text, expected):
+    assert names.plain(text) == expected
+
+
+def test_a_long_text_is_cut_with_a_sign():
+    assert names.plain("x" * 11, 10) == "x" * 9 + "…"
+    assert names.plain("x" * 10, 10) == "x" * 10
+    assert names.plain("x" * 10_000_000, 10) == "x" * 9 + "…"
+    assert names.plain("\x00" * 1000, 10).endswith("…")
+
+
+@pytest.mark.parametrize("name", ["a\nb", "a,b", "a b", "", "x" * 256, "a\u2028b"])
+def test_a_hostile_name_is_one_line_of_a_list(name):
+    line = names.listed(name)
+
+    assert line == names.stem(name)
+    assert len(line.splitlines()) == 1
+
+
+def test_an_ordinary_name_is_listed_as_it_is():
+    assert names.listed("node-01.site") == "node-01.site"
+
+
+@pytest.mark.parametrize(
+    ("name", "host", "same"),
+    [("n1", "N1", True), ("n1", "n1.site", True), ("n1", "n2.site", False), ("n1.a", "n1", False)],
+)
+def test_a_host_with_a_domain_is_the_same_host(name, host, same):
+    assert names.same_host(name, host) is same

@@ -1,0 +1,167 @@
+"""The report: what is scraped stands where it is looked for, and foreign text does nothing."""
+
+import pytest
+
+from reporting.expected import Expected
+from reporting.judge import judge
+from reporting.model import Cluster, Kind, Row
+from reporting.render import escape, markdown, terminal
+from tests.reporting import make
+
+
+def report(dump, *names, count=None):
+    cluster = judge(make.sight(dump), Expected(names=list(names) or None, count=count))
+    return markdown(cluster).splitlines()
+
+
+def table(report):
+    """Return the rows of the status table."""
+    start = report.index("| Node | Hostname | Status | Duration | Top fail reason |") + 2
+    return report[start : report.index("", start)]
+
+
+def test_the_verdict_and_the_counts_stand_in_the_first_ten_lines(tmp_path):
+    make.result(tmp_path, "n1", rank=0)
+    make.result(tmp_path, "n2", rank=1, **make.failing())
+
+    head = report(tmp_path, "n1", "n2", "n3")[:10]
+
+    assert head[0] == "# Node-Local Smoke Test Report"
+    assert "**FAIL: 2 of 3 nodes did not pass: n2, n3**" in head
+    for line in (
+        "- Expected nodes: 3",
+        "- Reported nodes: 2",
+        "- PASS: 1  FAIL: 2",
+        f"- Run id: {make.RUN}",
+    ):
+        assert line in head
+
+
+def test_each_node_has_a_line_in_the_table(tmp_path):
+    make.result(tmp_path, "n1", rank=0, durations={"total": 4.25})
+    make.result(tmp_path, "n2", rank=1, hostname="other.site", **make.failing("a\nb"))
+
+    rows = table(report(tmp_path, "n1", "n2", "n3"))
+
+    assert rows[0] == "| 0 | n1 | PASS | 4.2 s | - |"
+    assert rows[1] == "| 1 | n2 (host other.site) | FAIL | 5.0 s | a b |"
+    assert rows[2].startswith("| - | n3 | FAIL | - | no result and no mark")
+
+
+def test_the_failing_nodes_are_told_in_full(tmp_path):
+    make.result(tmp_path, "n1", verdict="FAIL", reasons=["one " + "x" * 200, "two"])
+
+    lines = report(tmp_path)
+
+    start = lines.index("## Failing nodes -- full reasons")
+    section = [line for line in lines[start + 1 : lines.index("## Warnings and unknowns")] if line]
+    assert section == ["### n1", "- one " + "x" * 200, "- two"]
+    assert len(table(lines)[0]) < 200
+
+
+def test_a_healthy_cluster_gets_one_line_a_section(tmp_path):
+    make.result(tmp_path, "n1")
+
+    lines = report(tmp_path, "n1")
+
+    assert "**PASS: all 1 expected nodes passed**" in lines
+    assert "*No failing nodes.*" in lines
+    assert "*No warnings, and nothing that could not be checked.*" in lines
+
+
+def test_warnings_and_unknowns_are_counted_by_node(tmp_path):
+    checks = [make.check(), make.check("a.b", outcome="WARN"), make.check("a.c", outcome="UNKNOWN")]
+    make.result(tmp_path, "n1", warnings=["w"], unknowns=["u", "v"], checks=checks)
+
+    assert "| n1 | 1 | 2 | 3 checks: 1 pass, 1 warn, 1 unknown |" in report(tmp_path)
+
+
+def test_the_limits_are_those_of_the_results_and_no_default_of_ours(tmp_path):
+    make.result(tmp_path, "n1", options={"shm_min_gb": {"value": 4, "source": "--shm-min-gb"}})
+    make.result(tmp_path, "n2", options={"shm_min_gb": {"value": 16, "source": "profile x"}})
+    make.result(tmp_path, "n3", options={"shm_min_gb": {"value": 16, "source": "profile x"}})
+
+    lines = report(tmp_path)
+
+    start = lines.index("## Options in force")
+    assert [line for line in lines[start + 1 :] if line] == [
+        "| Option | Value | From | Nodes |",
+        "|---|---|---|---|",
+        "| shm_min_gb | 16 | profile x | 2 |",
+        "| shm_min_gb | 4 | --shm-min-gb | 1 |",
+    ]
+
+
+def test_without_any_result_no_options_are_claimed(tmp_path):
+    assert "*No result says which options were in force.*" in report(tmp_path, "n1")
+
+
+def test_a_rehearsal_is_marked_in_title_and_verdict(tmp_path):
+    make.result(tmp_path, "n1", rehearsal=True)
+
+    head = report(tmp_path)[:3]
+
+    assert head[0] == "# Node-Local Smoke Test Report (REHEARSAL — no verdict on hardware)"
+    assert head[2] == ("**REHEARSAL, no verdict on hardware: PASS: all 1 expected nodes passed**")
+
+
+def test_the_rule_that_tells_runs_without_an_id_apart_is_told(tmp_path):
+    make.result(tmp_path, "n1", run_id="local")
+
+    assert any("began within one hour" in line for line in report(tmp_path)[:12])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a|b", "a\\|b"),
+        ("a\\|b", "a\\\\\\|b"),
+        ("`x`", "\\`x\\`"),
+        ("<b>&amp;", "&lt;b&gt;&amp;amp;"),
+        ("[x](http://y)", "\\[x\\](http://y)"),
+        ("*x*", "\\*x\\*"),
+        ("a\nb\x1b[1m", "a b"),
+    ],
+)
+def test_foreign_text_is_shown_and_does_nothing(text, expected):
+    assert escape(text, 100) == expected
+
+
+def test_text_is_cut_before_it_is_escaped():
+    assert escape("|" * 200, 120) == "\\|" * 119 + "…"
+
+
+def test_a_foreign_reason_does_not_begin_a_heading(tmp_path):
+    make.result(tmp_path, "n1", verdict="FAIL", reasons=["# not a heading"])
+
+    assert "- \\# not a heading" in report(tmp_path)
+
+
+def test_ten_thousand_reasons_are_cut_with_their_number(tmp_path):
+    make.result(tmp_path, "n1", verdict="FAIL", reasons=["x"] * 10_000)
+
+    lines = report(tmp_path)
+
+    assert len(lines) < 300
+    assert "- and 9800 more, in its result file" in lines
+
+
+def test_everything_foreign_is_escaped_wherever_it_stands():
+    bad = "<x>|`"
+    cluster = Cluster(bad, [Row(bad, Kind.FAIL, [bad])], 1, [bad], notes=[bad])
+
+    text = markdown(cluster)
+
+    assert "<x>" not in text
+    assert "`" not in text.replace("\\`", "")
+
+
+def test_the_terminal_gets_the_verdict_and_eight_reasons():
+    rows = [Row(f"n{k}", Kind.FAIL, [f"reason\n{k}", "more"]) for k in range(10)]
+
+    lines = terminal(Cluster("r", rows, 10, []))
+
+    assert lines[0].startswith("FAIL: 10 of 10 nodes did not pass: n0, n1,")
+    assert lines[0].endswith("n7 and 2 more")
+    assert lines[1] == "  n0: reason 0"
+    assert lines[9:] == ["  and 2 more, in the report"]

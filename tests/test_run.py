@@ -1,0 +1,364 @@
+"""A run on a node, end to end: the result, its exit status, and what is merged from it."""
+
+from __future__ import annotations
+
+import json
+
+import jsonschema
+import msgspec
+import pytest
+from junitparser import JUnitXml
+
+from tests.conftest import CLONE
+
+CHECKS = {
+    "gpu.visible",
+    "gpu.bind",
+    "gpu.memory",
+    "gpu.allocate",
+    "gpu.gemm",
+    "gpu.memory_in_use",
+    "host.memlock",
+    "host.shm",
+}
+
+
+@pytest.mark.parametrize("workers", [["-n0"], ["-n1"], []], ids=["in-process", "one", "default"])
+def test_a_rehearsal_passes_and_is_marked_as_one_everywhere(smoke, workers):
+    ended = smoke.rehearse(*workers)
+
+    assert ended.status == 0
+    node = ended.node
+    assert node["verdict"] == "PASS"
+    assert node["rehearsal"] is True
+    assert {c["id"] for c in node["checks"]} == CHECKS
+    assert node["coverage"] == {
+        "checks": 13, "PASS": 9, "WARN": 0, "FAIL": 0, "UNKNOWN": 0, "N/A": 4, "HUNG": 0, "LOST": 0
+    }  # fmt: skip
+    assert "REHEARSAL" in ended.text
+    report = (ended.dump / "smoke_report.md").read_text()
+    assert "REHEARSAL" in report.splitlines()[0]
+    assert (ended.dump / "passing_nodes.txt").read_text() == f"{node['name']}\n"
+    assert (ended.dump / "failing_nodes.txt").read_text() == ""
+
+
+def test_the_result_is_a_json_report_with_the_node_in_front_of_its_tests(smoke):
+    ended = smoke.rehearse()
+
+    keys = list(ended.document)
+    assert keys.index("node") < keys.index("tests")
+    assert ended.document["exitcode"] == 0
+    assert ended.document["summary"]["passed"] == 9
+    assert len(ended.document["tests"]) == 13
+    gemm = [t for t in ended.document["tests"] if "test_gemm[gpu0]" in t["nodeid"]]
+    assert gemm[0]["outcome"] == "passed"
+
+
+def test_the_result_tells_every_stage_of_every_gpu_with_its_time(smoke):
+    ended = smoke.rehearse("--expected-gpus=3")
+
+    stages = [f for f in ended.node["facts"] if f["fact"] == "stage"]
+    assert {(s["device"], s["stage"]) for s in stages} == {
+        (f"gpu{n}", stage) for n in range(3) for stage in ("bind", "memory", "allocate", "gemm")
+    }
+    assert all(s["seconds"] >= 0 for s in stages)
+    assert {"total", "import", "bind", "gemm"} <= ended.node["durations"].keys()
+
+
+def test_the_result_says_which_options_were_in_force_and_why(smoke):
+    ended = smoke.rehearse("--ulimit-l-min-gb=0.001")
+
+    options = ended.node["options"]
+    assert options["ulimit_l_min_gb"] == {"value": 0.001, "source": "flag"}
+    assert options["shm_min_gb"] == {"value": 0, "source": "profile rehearsal"}
+    assert options["hbm_busy_threshold_gib"] == {"value": 2.0, "source": "default"}
+    assert ended.node["tool_version"]
+
+
+def test_a_rehearsal_says_what_it_sets_aside_and_a_flag_brings_it_back(smoke):
+    ended = smoke.rehearse("--ulimit-l-min-gb=1e9", "--shm-min-gb=1e9")
+
+    assert "set aside by the rehearsal profile: --gemm-tflops-min, --hbm-gbs-min" in ended.text
+    assert ended.status == 1
+    memlock = ended.check("host.memlock")
+    assert memlock["outcome"] in {"FAIL", "PASS"}  # unlimited where the tests run as a service
+    assert ended.outcome("host.shm") == "FAIL"
+    assert "expected at least 1e+09 GiB (--shm-min-gb: NCCL" in ended.check("host.shm")["message"]
+
+
+def test_without_hardware_a_node_fails_and_is_never_rehearsed_by_itself(smoke, tmp_path):
+    empty = tmp_path / "root"
+    (empty / "dev/shm").mkdir(parents=True)
+
+    ended = smoke(f"--system-root={empty}", "--shm-min-gb=0")
+
+    assert ended.status == 1
+    assert ended.node["rehearsal"] is False
+    assert ended.outcome("gpu.visible") == "FAIL"
+    assert ended.outcome("gpu.bind", "none") == "FAIL"
+    visible, memlock = ended.node["reasons"]
+    assert visible.startswith("GPUs visible are 0 (none), expected at least 1")
+    assert memlock.startswith("memlock can't be read from")
+    assert not list(ended.dump.glob("smoke/*.started"))
+
+
+def test_a_healthy_recorded_node_passes(smoke, nvidia):
+    ended = smoke(*nvidia.arguments, environment=nvidia.environment)
+
+    assert ended.status == 0, ended.text
+    assert ended.node["rehearsal"] is False
+    assert ended.check("gpu.memory_in_use", "gpu0") == {
+        "id": "gpu.memory_in_use",
+        "device": "gpu0",
+        "tier": "tier1",
+        "outcome": "PASS",
+        "value": 0.0,
+        "unit": "GiB",
+        "limit": 2.0,
+    }
+    binds = [f for f in ended.node["facts"] if f.get("stage") == "bind"]
+    (bind,) = (f for f in binds if f["device"] == "gpu0")
+    assert bind["values"] == {
+        "name": "NVIDIA H200",
+        "address": "0000:00:06.0",
+        "uuid": "GPU-8b0e7153-bf7c-3706-d85c-524e44006655",
+        "memory_total": 150754820096,
+        "visible": 1,
+    }
+
+
+@pytest.mark.parametrize(("mib", "outcome"), [(2047, "PASS"), (2048, "FAIL"), (144000, "FAIL")])
+def test_memory_in_use_before_the_test_fails_from_the_threshold_on(smoke, nvidia, mib, outcome):
+    nvidia.in_use(0, mib)
+
+    ended = smoke(*nvidia.arguments, environment=nvidia.environment)
+
+    assert ended.outcome("gpu.memory_in_use", "gpu0") == "PASS"
+    assert ended.outcome("gpu.memory_in_use", "gpu1") == outcome
+    if outcome == "FAIL":
+        message = ended.check("gpu.memory_in_use", "gpu1")["message"]
+        assert message.startswith("gpu1 (0000:00:07.0, GPU-9a6656c9")
+        assert "expected below 2 GiB (--hbm-busy-threshold-gib" in message
+
+
+@pytest.mark.parametrize(
+    ("tool", "says"),
+    [
+        ("#!/bin/sh\nexit 9\n", "failed: exit 9"),
+        ("#!/bin/sh\necho 'Unable to determine the device handle'\n", "no nvidia_smi_log"),
+        ("#!/bin/sh\nexec yes\n", "wrote more than 16 MiB"),
+    ],
+    ids=["fails", "talks", "floods"],
+)
+def test_a_tool_that_does_not_answer_is_unknown_and_never_zero(smoke, nvidia, tool, says):
+    nvidia.tool(tool)
+
+    ended = smoke(*nvidia.arguments, environment=nvidia.environment)
+
+    assert ended.status == 0
+    check = ended.check("gpu.memory_in_use", "gpu0")
+    assert check["outcome"] == "UNKNOWN"
+    assert says in check["message"]
+    assert len(ended.node["unknowns"]) == 2
+    strict = smoke(*nvidia.arguments, "--fail-on-unknown", environment=nvidia.environment)
+    assert strict.status == 1
+    assert strict.outcome("gpu.memory_in_use", "gpu0") == "FAIL"
+
+
+def test_a_lost_gpu_keeps_its_parameter_and_fails(smoke, nvidia):
+    nvidia.lose(1)
+
+    ended = smoke(*nvidia.arguments, "--expected-gpus=2", environment=nvidia.environment)
+
+    assert ended.status == 1
+    assert ended.outcome("gpu.bind", "gpu0") == "PASS"
+    assert ended.outcome("gpu.bind", "gpu1") == "FAIL"
+    assert "expected 2 (--expected-gpus), found 1: 0000:00:06.0" in ended.text
+
+
+def test_a_gpu_that_vanishes_between_discovery_and_use_fails_at_bind(smoke, nvidia):
+    one = nvidia.environment["STUB_GPUS"].partition(",")[0]
+
+    ended = smoke(*nvidia.arguments, environment={**nvidia.environment, "STUB_GPUS": one})
+
+    assert ended.status == 1
+    assert ended.outcome("gpu.visible") == "PASS"
+    assert ended.outcome("gpu.bind", "gpu0") == "PASS"
+    message = ended.check("gpu.bind", "gpu1")["message"]
+    assert message.startswith("gpu1 (0000:00:07.0, GPU-9a6656c9")
+    assert "torch.cuda.is_available() is False" in message
+
+
+def test_each_gpu_process_sees_its_own_device_alone(smoke, nvidia):
+    """A device that blocks initialisation must not take the others with it."""
+    broken = {"STUB_UNBINDABLE": "0000:00:06.0"}
+
+    ended = smoke(*nvidia.arguments, environment={**nvidia.environment, **broken})
+
+    binds = [f for f in ended.node["facts"] if f.get("stage") == "bind"]
+    assert [b["outcome"] for b in sorted(binds, key=lambda b: b["device"])] == ["failed", "ok"]
+    assert next(b for b in binds if b["outcome"] == "ok")["values"]["visible"] == 1
+    assert ended.outcome("gpu.bind", "gpu1") == "PASS"
+    assert (
+        "CUDA error: device kernel image is invalid" in ended.check("gpu.bind", "gpu0")["message"]
+    )
+
+
+def test_more_gpus_than_expected_is_a_warning_and_all_are_tested(smoke, nvidia):
+    ended = smoke(*nvidia.arguments, "--expected-gpus=1", environment=nvidia.environment)
+
+    assert ended.status == 0
+    assert ended.outcome("gpu.visible") == "WARN"
+    assert ended.outcome("gpu.gemm", "gpu1") == "PASS"
+    assert "more than the 1 expected (--expected-gpus)" in ended.node["warnings"][0]
+
+
+@pytest.mark.parametrize(
+    ("environment", "outcome"),
+    [
+        ({}, "PASS"),
+        ({"GPUS_PER_NODE": "4"}, "FAIL"),
+        ({"GPUS_PER_NODE": "4", "LOCAL_WORLD_SIZE": "2"}, "PASS"),
+        ({"CUDA_VISIBLE_DEVICES": "1"}, "PASS"),
+        ({"CUDA_VISIBLE_DEVICES": "0,1,2"}, "FAIL"),
+    ],
+)
+def test_the_expected_count_is_what_this_job_was_given(smoke, nvidia, environment, outcome):
+    ended = smoke(*nvidia.arguments, environment={**nvidia.environment, **environment})
+
+    assert ended.outcome("gpu.visible") == outcome
+
+
+def test_a_replay_gives_the_same_verdict_and_another_with_other_limits(smoke, nvidia, tmp_path):
+    nvidia.in_use(0, 3000)
+    first = smoke(*nvidia.arguments, environment=nvidia.environment)
+
+    same = smoke(f"--replay={first.results[0]}", dump=tmp_path / "same")
+    other = smoke(
+        f"--replay={first.results[0]}", "--hbm-busy-threshold-gib=4", dump=tmp_path / "other"
+    )
+
+    assert (first.status, same.status, other.status) == (1, 1, 0)
+    assert same.node["reasons"] == first.node["reasons"]
+    assert _outcomes(same) == _outcomes(first)
+    assert same.node["options"]["shm_min_gb"] == {"value": 0, "source": "replayed result"}
+    assert same.node["replay_of"] == str(first.results[0])
+    assert other.node["verdict"] == "PASS"
+    assert "REPLAY" in other.text
+    assert not list((tmp_path / "other").glob("*_nodes.txt"))
+
+
+def _outcomes(ended):
+    return {(c["id"], c.get("device")): c["outcome"] for c in ended.node["checks"]}
+
+
+def test_a_replay_without_a_dump_path_writes_nowhere(smoke, tmp_path):
+    first = smoke.rehearse()
+    before = sorted(p for p in first.dump.rglob("*"))
+
+    again = smoke(f"--replay={first.results[0]}", dump=False)
+
+    assert again.status == 0
+    assert sorted(p for p in first.dump.rglob("*")) == before
+    assert "result " not in again.text
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"node": {"facts": [{"fact": "none"}]}}'])
+def test_what_is_no_result_can_not_be_replayed(smoke, tmp_path, content):
+    path = tmp_path / "x.json"
+    path.write_text(content)
+
+    ended = smoke(f"--replay={path}", dump=False)
+
+    assert ended.status == 4
+    assert f"--replay={path}: it is no node result" in ended.text
+
+
+def test_performance_joins_the_result_of_the_same_run(smoke):
+    smoke.rehearse("-m", "tier1", "--run-id=r1")
+
+    ended = smoke.rehearse("-m", "tier2", "--run-id=r1")
+
+    assert ended.status == 0
+    assert ended.node["tiers"] == ["tier1", "tier2"]
+    assert {c["tier"] for c in ended.node["checks"]} == {"tier1", "tier2"}
+    assert ended.outcome("performance.hbm_gbs", "gpu1") == "N/A"
+    assert ended.check("performance.hbm_gbs", "gpu1")["value"] > 0
+
+
+def test_a_failed_liveness_stays_in_the_joined_result(smoke):
+    smoke.rehearse("--run-id=r1", "--rehearse-fault=gpu0:gemm:wrong")
+
+    ended = smoke.rehearse("-m", "tier2", "--run-id=r1")
+
+    assert ended.node["verdict"] == "FAIL"
+    assert ended.node["name"] in (ended.dump / "failing_nodes.txt").read_text()
+    assert ended.status == 1
+
+
+def test_both_tiers_in_one_run_use_one_import(smoke):
+    ended = smoke.rehearse("--tier2-perf")
+
+    assert ended.node["tiers"] == ["tier1", "tier2"]
+    assert sum(f["fact"] == "torch" for f in ended.node["facts"]) == 1
+    assert ended.outcome("performance.gemm_tflops", "gpu0") == "N/A"
+
+
+def test_a_gpu_that_did_not_bind_fails_its_performance_with_that_reason(smoke):
+    ended = smoke.rehearse("--tier2-perf", "--rehearse-fault=gpu1:bind:raise")
+
+    check = ended.check("performance.gemm_tflops", "gpu1")
+    assert check["outcome"] == "FAIL"
+    assert check["cause"] == "gpu.bind"
+    assert len(ended.node["reasons"]) == 1
+
+
+def test_eight_gpus_and_both_tiers_fit_into_160_kib(smoke):
+    ended = smoke.rehearse("--tier2-perf", "--expected-gpus=8")
+
+    assert ended.results[0].stat().st_size <= 160 * 1024
+
+
+def test_the_node_is_named_in_its_junit(smoke):
+    ended = smoke.rehearse("--rehearse-fault=gpu1:gemm:raise")
+
+    (path,) = ended.dump.glob("junit/*.xml")
+    suites = JUnitXml.fromfile(str(path))
+    cases = [
+        case for suite in ([suites] if suites._tag == "testsuite" else suites) for case in suite
+    ]
+    bad = [c for c in cases if c.result and type(c.result[0]).__name__ == "Failure"]
+    assert [(c.classname, c.name) for c in bad] == [(f"{ended.node['name']}.gpu", "gemm[gpu1]")]
+    assert "the driver said no" in bad[0].result[0].message
+
+
+def test_the_started_mark_carries_the_nodes_own_bound(smoke):
+    run = smoke.start("--rehearse", "--rehearse-fault=gpu0:gemm:slow=1", "--per-gpu-timeout-sec=7")
+    (path,) = run.wait_for(lambda: list(run.dump.glob("smoke/*.started")))
+    mark = json.loads(path.read_bytes())
+    ended = run.end()
+
+    # inventory, snapshot, import, the GPUs, then pytest's start and the writing of the result
+    assert mark["bound"] == pytest.approx(5.5 + 15.5 + 120.5 + 8 + 15 + 30)
+    assert mark["run_id"] == "local"
+    assert mark["tiers"] == ["tier1"]
+    assert ended.node["bound"] == mark["bound"]
+    assert not path.exists()
+
+
+def test_a_run_in_which_nothing_is_selected_is_no_pass(smoke):
+    ended = smoke.rehearse("-k", "no_such_check")
+
+    assert ended.status == 5
+
+
+@pytest.mark.parametrize("name", ["facts", "node-result"])
+def test_the_result_fulfils_its_published_schema(smoke, name):
+    schema = json.loads((CLONE / "docs/schema" / f"{name}.json").read_text())
+    ended = smoke.rehearse(
+        "--tier2-perf", "--rehearse-fault=gpu1:bind:hang", "--per-gpu-timeout-sec=1"
+    )
+
+    for value in ended.node["facts"] if name == "facts" else [ended.document]:
+        jsonschema.validate(value, schema)
+    assert msgspec.json.decode(ended.results[0].read_bytes())
