@@ -84,7 +84,7 @@ def _options() -> str:
 
 def _default(option: options.Option) -> str:
     if option.action or option.default in (None, ""):
-        return "off" if option.action == "store_true" else "–"
+        return "off" if option.action == "store_true" else "none"
     text = f"{option.default:g}" if isinstance(option.default, float) else str(option.default)
     return f"{text} {option.unit}".strip()
 

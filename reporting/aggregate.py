@@ -60,8 +60,7 @@ def _aggregate(ask: Ask, environment: Mapping[str, str], fstype_of: Callable[[Pa
     sight = Wait(expected, ask.run_id, ask.wait_timeout_sec).until_complete(folder)
     if not sight.here and not expected.size:
         raise CannotMerge(_nothing(ask.dump, sight))
-    if ask.alone is None:
-        _refuse_own_disk(ask.dump, expected, sight, fstype_of)
+    _refuse_own_disk(ask.dump, expected, sight, fstype_of)
     cluster = judge(sight, expected)
     for line in terminal(cluster):
         say(line)

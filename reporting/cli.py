@@ -28,6 +28,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _aggregate(arguments)
         if arguments.command == "publish":
             return _publish(arguments)
+        if arguments.command == "mark":
+            return _mark(arguments)
     except KeyboardInterrupt:
         return 130
     parser.print_help(sys.stderr)
@@ -55,6 +57,7 @@ def _parser() -> argparse.ArgumentParser:
             "publish", help="put one node's result into a dump path", allow_abbrev=False
         )
     )
+    _add_mark(commands.add_parser("mark", help="say that one node has begun", allow_abbrev=False))
     return parser
 
 
@@ -96,6 +99,14 @@ def _add_publish(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_mark(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `mark`."""
+    add = parser.add_argument
+    add("--content", required=True, metavar="JSON", help="what the mark says")
+    add("--dump-path", default=_DEFAULT_DUMP, metavar="DIR", help="default: %(default)s")
+    add("--withdraw", action="store_true", help="take the mark back")
+
+
 def _aggregate(arguments: argparse.Namespace) -> int:
     """Run `aggregate`."""
     from .aggregate import Ask, aggregate
@@ -118,6 +129,13 @@ def _publish(arguments: argparse.Namespace) -> int:
 
     result, dump = Path(arguments.result), Path(arguments.dump_path)
     return publish(result, dump, window=arguments.prior_window_sec)
+
+
+def _mark(arguments: argparse.Namespace) -> int:
+    """Run `mark`."""
+    from .mark import mark
+
+    return mark(arguments.content, Path(arguments.dump_path), withdraw=arguments.withdraw)
 
 
 def _count(text: str) -> int:

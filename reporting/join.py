@@ -15,6 +15,17 @@ from .model import LOCAL, Check, Document, Node, coverage, failures, same_machin
 from .names import fold
 
 Json = dict[str, Any]
+_JUDGE_NOTHING = {
+    "run_id",
+    "tier2_perf",
+    "no_merge",
+    "expected_nodes",
+    "expected_nodelist_file",
+    "wait_timeout_sec",
+    "write_timeout_sec",
+    "no_clean_dump_path",
+}
+"""Options that change nothing in a verdict, and so do not part two results."""
 _FACT_KEY = ("fact", "device", "stage", "name")
 
 
@@ -34,7 +45,7 @@ def joinable(ours: Node, theirs: Node, window: float) -> bool:
 
 def _same_options(ours: Node, theirs: Node) -> bool:
     """Tell whether both were judged by the same options, whatever each left at its default."""
-    for name in ours.options.keys() | theirs.options.keys():
+    for name in (ours.options.keys() | theirs.options.keys()) - _JUDGE_NOTHING:
         one, other = ours.options.get(name), theirs.options.get(name)
         chosen = [x for x in (one, other) if x is not None and x.source != "default"]
         if chosen and (one is None or other is None or one.value != other.value):

@@ -42,14 +42,14 @@ def _publish(result: Path, dump: Path, window: float) -> None:
     """Publish, saying each file that was written."""
     document = _parsed(result)
     node = _node(document, result)
-    name = _free_stem(dump, node, window)
+    name = free_stem(dump, node, window)
     if _is_whole(node):
         document = _with_prior(document, node, dump / "smoke" / f"{name}.json", window)
         node = _node(document, result)
     target = dump / "smoke" / _folder(node) / f"{name}.json"
     say(f"result {write(target, _encoded(document))}")
-    if _is_whole(node):
-        _answer_mark(dump, node)
+    if not node.replay_of:
+        answer_mark(dump, node)
     say(f"junit {_write_junit(dump, node, name)}")
 
 
@@ -93,17 +93,20 @@ def _node(document: Json, path: Path) -> Node:
     return node
 
 
-def _free_stem(dump: Path, node: Node, window: float) -> str:
+def free_stem(dump: Path, node: Node | Mark, window: float) -> str:
     """Return the file name for the node: another one when a second machine goes by its name."""
     usual = stem(node.name)
-    taken = (f"{usual}.json", f"{usual}.started", f"{_folder(node)}/{usual}.json")
+    taken = [f"{usual}.json", f"{usual}.started"]
+    if isinstance(node, Node):
+        taken.append(f"{_folder(node)}/{usual}.json")
     lying = (one(dump / "smoke" / path) for path in taken)
-    if node.replay_of or not any(_is_strangers(entry, node, window) for entry in lying):
+    replay = isinstance(node, Node) and node.replay_of
+    if replay or not any(_is_strangers(entry, node, window) for entry in lying):
         return usual
     return stem_of_machine(node.name, node.hostname)
 
 
-def _is_strangers(entry: Entry | None, node: Node, window: float) -> bool:
+def _is_strangers(entry: Entry | None, node: Node | Mark, window: float) -> bool:
     """Tell whether a file was left by another machine of the same name, in the same run."""
     said = entry.said if entry is not None else None
     if said is None or fold(said.name) != fold(node.name) or said.run_id != node.run_id:
@@ -143,15 +146,21 @@ def _compact(document: Json) -> bytes:
     return text.encode("utf-8", "replace")
 
 
-def _answer_mark(dump: Path, node: Node) -> None:
-    """Remove the mark that this result answers, and no other machine's or later run's."""
-    path = dump / "smoke" / f"{stem(node.name)}.started"
-    entry = one(path)
-    mark = entry.said if entry is not None else None
-    if not isinstance(mark, Mark) or mark.run_id != node.run_id:
-        return
-    if same_machine(mark, node) and mark.started <= node.ended:
-        path.unlink(missing_ok=True)
+def answer_mark(dump: Path, node: Node | Mark) -> None:
+    """Remove the mark that *node* answers, and no other machine's or later run's.
+
+    A part answers only the mark that its own run left.
+    """
+    whole = isinstance(node, Node) and not node.partial
+    first, latest = (0.0, node.ended) if whole else (node.started, node.started)
+    for name in (stem(node.name), stem_of_machine(node.name, node.hostname)):
+        path = dump / "smoke" / f"{name}.started"
+        entry = one(path)
+        mark = entry.said if entry is not None else None
+        if not isinstance(mark, Mark) or mark.run_id != node.run_id:
+            continue
+        if same_machine(mark, node) and first <= mark.started <= latest:
+            path.unlink(missing_ok=True)
 
 
 def _write_junit(dump: Path, node: Node, name: str) -> Path:

@@ -116,7 +116,7 @@ def headline(cluster: Cluster) -> str:
     mark = "REHEARSAL, no verdict on hardware: " if cluster.rehearsal else ""
     bad = cluster.red
     if not bad:
-        return f"{mark}PASS: all {cluster.expected} expected nodes passed"
+        return f"{mark}PASS: {cluster.expected} of {cluster.expected} expected nodes passed"
     names = ", ".join(plain(row.name, 64) for row in bad[:_MOST_ROWS])
     more = f" and {len(bad) - _MOST_ROWS} more" if len(bad) > _MOST_ROWS else ""
     return f"{mark}FAIL: {len(bad)} of {len(cluster.rows)} nodes did not pass: {names}{more}"

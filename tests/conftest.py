@@ -138,7 +138,7 @@ class Started:
 
 
 class Smoke:
-    """Runs the suite. `stub` is the default: torch's stand-in, so that a run takes half a second."""
+    """Runs the suite; with torch's stand-in unless told otherwise, so that a run is short."""
 
     def __init__(self, tmp_path: Path):
         self.dump = tmp_path / "dump"
@@ -267,5 +267,5 @@ class NvidiaNode:
 
 @pytest.fixture
 def nvidia(tmp_path):
-    """A healthy node with two H200, recorded."""
+    """Record a healthy node with two H200."""
     return NvidiaNode(tmp_path)

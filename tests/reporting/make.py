@@ -9,7 +9,8 @@ from reporting.load import Folder
 from reporting.names import stem
 from reporting.runs import choose, look
 
-T0 = 1_800_000_000.0
+T0 = 1_700_000_000.0
+"""Long ago, so that no test changes its meaning when a date passes."""
 RUN = "123.0"
 
 

@@ -4,14 +4,15 @@ import pytest
 
 from reporting.clean import clean
 from reporting.load import Folder
-from reporting.runs import Run, look
+from reporting.runs import choose, look
 from tests.reporting import make
 from tests.reporting.make import T0
 
 
 def cleaned(dump, now=T0 + 1000, run=make.RUN, between=lambda: None):
     """Clean; return the names of the files that are left."""
-    sight = look(Folder(dump).scan(), Run(run))
+    entries = Folder(dump).scan()
+    sight = look(entries, choose(entries, run, now))
     between()
     clean(dump, sight, wall=lambda: now)
     return sorted(str(p.relative_to(dump)) for p in dump.rglob("*") if p.is_file())

@@ -85,6 +85,18 @@ def test_a_tier_that_was_judged_again_replaces_itself_alone():
     assert (node["verdict"], node["reasons"]) == ("PASS", [])
 
 
+def test_a_check_without_a_tier_is_there_once_as_it_was_judged_last():
+    bad = make.check("host.tools", "", "FAIL", tier="", message="no tool")
+
+    node = joined(
+        second(checks=[HBM, make.check("host.tools", "", tier="")]),
+        first(verdict="FAIL", reasons=["no tool"], checks=[bad, make.check()]),
+    )
+
+    assert sorted(c["id"] for c in node["checks"]) == ["gpu.bind", "gpu.hbm", "host.tools"]
+    assert (node["verdict"], node["reasons"]) == ("PASS", [])
+
+
 def test_a_result_that_judged_all_tiers_again_stands_alone():
     ours = first()
 

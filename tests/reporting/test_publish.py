@@ -89,7 +89,7 @@ def test_a_whole_result_answers_its_mark(dump, send):
 
 @pytest.mark.parametrize(
     "mark",
-    [{"run_id": "next", "started": T0 + 100}, {"hostname": "other"}, {"started": T0 + 100}],
+    [{"run_id": "other"}, {"hostname": "other"}, {"started": T0 + 100}],
 )
 def test_a_mark_that_is_not_answered_stays(dump, send, mark):
     make.started(dump, **mark)
@@ -99,12 +99,20 @@ def test_a_mark_that_is_not_answered_stays(dump, send, mark):
     assert "smoke/n1.started" in left(dump)
 
 
-def test_a_part_answers_no_mark(dump, send):
-    make.started(dump)
+def test_a_part_answers_no_mark_of_a_whole_run_that_died(dump, send):
+    make.started(dump, started=T0 - 60)
 
     send(partial=True)
 
     assert "smoke/n1.started" in left(dump)
+
+
+def test_a_part_answers_the_mark_of_its_own_run(dump, send):
+    make.started(dump)
+
+    send(partial=True)
+
+    assert "smoke/n1.started" not in left(dump)
 
 
 def test_a_later_tier_joins_the_result_that_lies_there(dump, send):

@@ -64,7 +64,7 @@ def test_a_healthy_cluster_gets_one_line_a_section(tmp_path):
 
     lines = report(tmp_path, "n1")
 
-    assert "**PASS: all 1 expected nodes passed**" in lines
+    assert "**PASS: 1 of 1 expected nodes passed**" in lines
     assert "*No failing nodes.*" in lines
     assert "*No warnings, and nothing that could not be checked.*" in lines
 
@@ -102,7 +102,7 @@ def test_a_rehearsal_is_marked_in_title_and_verdict(tmp_path):
     head = report(tmp_path)[:3]
 
     assert head[0] == "# Node-Local Smoke Test Report (REHEARSAL — no verdict on hardware)"
-    assert head[2] == ("**REHEARSAL, no verdict on hardware: PASS: all 1 expected nodes passed**")
+    assert head[2] == ("**REHEARSAL, no verdict on hardware: PASS: 1 of 1 expected nodes passed**")
 
 
 def test_the_rule_that_tells_runs_without_an_id_apart_is_told(tmp_path):

@@ -132,6 +132,17 @@ def test_half_a_file_is_read_again_until_it_is_whole(dump, clock, half):
     assert 7 <= seconds < 8
 
 
+def test_half_a_file_beside_a_whole_one_is_awaited_too(dump, clock):
+    make.result(dump, "n1")
+    half = make.put(dump / "smoke/n1~other.json", b"{")
+    clock.at(7, half.unlink)
+
+    seen, seconds = wait(dump, clock, "n1")
+
+    assert not seen.nodes["n1"].broken
+    assert 7 <= seconds < 8
+
+
 def test_half_a_file_that_stays_half_is_awaited_to_the_end(dump, clock):
     make.put(dump / "smoke/n1.json", b"{")
 
@@ -186,6 +197,15 @@ def test_with_a_count_a_node_still_at_work_is_awaited_even_when_there_are_enough
     _, seconds = wait(dump, clock, count=1)
 
     assert 9 <= seconds < 10
+
+
+def test_with_enough_nodes_in_a_broken_leftover_is_not_awaited(dump, clock):
+    make.result(dump, "n1")
+    make.put(dump / "smoke/leftover.json", b"{")
+
+    _, seconds = wait(dump, clock, count=1)
+
+    assert seconds == 0
 
 
 def test_a_node_that_is_not_expected_is_not_awaited(dump, clock):
