@@ -92,7 +92,9 @@ def answer(home, lib, argv):
 
 def pip(home, lib, words):
     """Install what the index has for these words."""
-    time.sleep(float(os.environ.get("STUB_PIP_SLEEP", "0")))
+    if "STUB_PIP_HANGS" in os.environ:
+        os.fork()
+        time.sleep(60)
     index = eval(os.environ["STUB_INDEX"])
     for word in words:
         if word == os.environ.get("STUB_PIP_FAILS_ON"):

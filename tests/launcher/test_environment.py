@@ -6,7 +6,8 @@ import ast
 import fcntl
 import os
 import shutil
-from pathlib import Path
+import subprocess
+import time
 
 import pytest
 
@@ -73,6 +74,7 @@ def test_venv_activate_is_sourced(ready, relative):
     ready.python(home=site, says="3.10||")
     script = f'ARGS=$#$UNSET; false; export ARGS PATH="{site}/bin:$PATH"; cd /; return 1'
     (ready.user / "activate").write_text(script)
+    (ready.tmp / "tools/activate").write_text("exit 7")
     where = "activate" if relative else f"{ready.user}/activate"
     last = ready.ran("-v", "x", VENV_ACTIVATE=where, PYTHON="/nowhere")
     assert (last["home"], last["env"]["ARGS"]) == (str(site), "0")
@@ -247,15 +249,17 @@ def test_failed_addition_leaves_the_venv(clone):
 
 def test_signal_during_installation(clone):
     clone.python()
-    process = clone.start(STUB_PIP_SLEEP="60")
+    process = clone.start(STUB_PIP_HANGS="1")
     clone.wait_for("pip")
-    with (clone.path / ".venv.lock").open("r+") as lock, pytest.raises(BlockingIOError):
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    lock = clone.path / ".venv.lock"
+    with lock.open() as file, pytest.raises(BlockingIOError):
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     process.terminate()
     process.communicate(timeout=20)
     assert process.returncode == 143
     assert not clone.venv.exists()
-    assert not Path(f"/proc/{clone.calls('pip')[0]['pid']}").exists()
+    # Whatever pip had started would hold the lock.
+    subprocess.run(["flock", "-w", "20", lock, "true"], check=True)
 
 
 def test_second_process_waits_for_the_first(clone):
@@ -264,6 +268,8 @@ def test_second_process_waits_for_the_first(clone):
         fcntl.flock(lock, fcntl.LOCK_EX)
         process = clone.start()
         assert "waiting for another process that makes .venv" in process.stderr.readline()
+        time.sleep(0.2)
+        assert clone.calls() == []
         clone.python_of_venv("")
     process.communicate(timeout=20)
     assert process.returncode == 0
