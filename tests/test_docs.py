@@ -41,7 +41,15 @@ def test_options_in_the_pages_exist(path):
     known = {name for pair in ours for name in pair if name}
     text = path.read_text(encoding="utf-8")
     named = set(re.findall(r"(?:pytest|node-smoke|aggregate)[^\n`]*?\s(--[a-z0-9-]+)", text))
-    pytests = {"--pyargs", "--help", "--junitxml", "--extra", "--strict", "--kill-on-bad-exit"}
+    pytests = {
+        "--pyargs",
+        "--help",
+        "--junitxml",
+        "--extra",
+        "--strict",
+        "--kill-on-bad-exit",
+        "--collect-only",
+    }
     slurms = {"--ntasks-per-node", "--nodelist", "--exclude", "--chdir", "--time", "--wait"}
 
     assert named - known - pytests - slurms == set()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 from pathlib import Path
@@ -182,6 +183,22 @@ def test_pytest_killed_outright_leaves_its_mark_and_nothing_else(smoke):
 
     assert ended.left == []
     assert [p.suffix for p in run.dump.rglob("*") if p.is_file()] == [".started"]
+
+
+def test_what_a_run_that_was_killed_whole_left_is_swept_up_an_hour_later(smoke):
+    old, fresh = (Path(f"/dev/shm/node-smoke-0-{name}-{os.getpid()}") for name in ("old", "new"))
+    for path in (old, fresh):
+        path.mkdir(mode=0o700)
+        (path / "recorder.lock").touch()
+    os.utime(old, (0, 0))
+    try:
+        smoke.rehearse()
+
+        assert not old.exists()
+        assert fresh.exists()
+    finally:
+        for path in (old, fresh):
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def test_a_frozen_worker_is_ended_past_the_runs_bound(smoke):
