@@ -197,8 +197,8 @@ def describe(counts: dict[str, int]) -> str:
 def failures(checks: Iterable[Check]) -> list[str]:
     """Return the messages of what failed, without those that another failure already explains."""
     failed = [c for c in checks if c.outcome in FAILING]
-    known = {(c.id, c.device) for c in failed}
-    return [c.message for c in failed if (c.cause, c.device) not in known]
+    known = {(c.id, c.device) for c in failed if c.outcome == "FAIL"}
+    return [c.message for c in failed if known.isdisjoint({(c.cause, c.device), (c.cause, "")})]
 
 
 def same_machine(one: Node | Mark, other: Node | Mark) -> bool:

@@ -151,8 +151,9 @@ def answer_mark(dump: Path, node: Node | Mark) -> None:
 
     A part answers only the mark that its own run left.
     """
-    whole = isinstance(node, Node) and not node.partial
-    first, latest = (0.0, node.ended) if whole else (node.started, node.started)
+    first = latest = node.started
+    if isinstance(node, Node) and not node.partial:
+        first, latest = 0.0, node.ended
     for name in (stem(node.name), stem_of_machine(node.name, node.hostname)):
         path = dump / "smoke" / f"{name}.started"
         entry = one(path)
