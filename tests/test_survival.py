@@ -90,6 +90,26 @@ def test_a_recorder_that_is_killed_is_noticed_at_once_and_the_result_still_writt
     assert ended.seconds < 10
 
 
+def test_a_recorder_that_is_frozen_is_replaced_for_the_result(smoke):
+    run = smoke.start(
+        "--rehearse",
+        "--rehearse-fault=gpu0:gemm:slow=2",
+        "--per-gpu-timeout-sec=2",
+        "--import-timeout-sec=1",
+        prelude="sys.path.insert(0, '.'); from fixtures import controller, journal;"
+        " controller._TO_BEGIN = 1; journal.SLACK = -25",
+    )
+    run.collected(by=2)
+    (recorder,) = (pid for pid in run.ours() if _is_recorder(pid, run.process.pid))
+    os.kill(recorder, signal.SIGSTOP)
+    ended = run.end()
+
+    assert ended.status == 1
+    assert ended.left == []
+    assert ended.node["verdict"] == "FAIL"
+    assert any("the recorder has been silent" in reason for reason in ended.node["reasons"])
+
+
 def _is_recorder(pid: int, parent: int) -> bool:
     command = Path(f"/proc/{pid}/cmdline").read_bytes()
     stat = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
