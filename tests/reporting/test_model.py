@@ -11,7 +11,14 @@ CHECKS = [
     make.check(),
     make.check("gpu.gemm", outcome="FAIL", message="wrong", cause="gpu.bind"),
     make.check("gpu.bind", "gpu1", "HUNG", message="hung"),
-    make.check("gpu.gemm", "gpu1", "LOST", message="follows", cause="gpu.bind"),
+    make.check("gpu.gemm", "gpu1", "FAIL", message="of its own", cause="gpu.bind"),
+    make.check("gpu.memory", "gpu1", "LOST", message="lost"),
+    make.check("gpu.allocate", "gpu1", "FAIL", message="also", cause="gpu.memory"),
+    make.check("gpu.bind", "gpu2", "FAIL", message="unbound"),
+    make.check("gpu.gemm", "gpu2", "FAIL", message="follows", cause="gpu.bind"),
+    make.check("gpu.hbm", "gpu2", "LOST", message="follows too", cause="gpu.bind"),
+    make.check("gpu.visible", "", "FAIL", message="none there"),
+    make.check("gpu.bind", "none", "FAIL", message="follows the node", cause="gpu.visible"),
     make.check("host.shm", "", "WARN", message="small"),
     make.check("host.dmesg", "", "UNKNOWN", message="no permission"),
     make.check("gpu.links", "", "N/A"),
@@ -22,7 +29,16 @@ def test_the_rules_agree_with_those_of_the_node():
     ours = msgspec.convert(CHECKS, list[model.Check])
     theirs = msgspec.convert(CHECKS, list[contract.Check])
 
-    assert model.failures(ours) == contract.reasons(theirs) == ["wrong", "hung"]
+    assert model.failures(ours) == [
+        "wrong",
+        "hung",
+        "of its own",
+        "lost",
+        "also",
+        "unbound",
+        "none there",
+    ]
+    assert model.failures(ours) == contract.reasons(theirs)
     assert model.coverage(ours) == contract.coverage(theirs)
     assert model.describe(model.coverage(ours)) == contract.describe(contract.coverage(theirs))
     assert model.describe(model.coverage([])) == contract.describe(contract.coverage([]))
