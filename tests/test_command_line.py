@@ -9,7 +9,17 @@ import pytest
 from tests.conftest import CLONE
 
 
-@pytest.mark.parametrize("arguments", [["-k", "gemm"], ["smoke_tests/test_gpu.py"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["-k", "gemm"],
+        ["smoke_tests/test_gpu.py"],
+        ["--ignore=smoke_tests/test_host.py"],
+        ["--ignore-glob=*host*"],
+        ["-o", "python_files=test_gpu.py"],
+        ["-o", "python_functions=test_[b-m]*", "-n0"],
+    ],
+)
 def test_a_narrowed_run_is_partial_and_never_vouches_for_the_node(smoke, arguments):
     ended = smoke.rehearse(*arguments)
 
@@ -18,6 +28,7 @@ def test_a_narrowed_run_is_partial_and_never_vouches_for_the_node(smoke, argumen
     assert ended.node["partial"] is True
     assert ended.results[0].parent.name == "partial"
     assert (ended.dump / "passing_nodes.txt").read_text() == ""
+    assert not list(ended.dump.glob("smoke/*.started"))
 
 
 def test_a_node_id_runs_that_check_alone(smoke):
@@ -69,6 +80,16 @@ def test_where_our_plugin_is_loaded_all_the_same_the_refusal_is_ours(smoke, tmp_
     assert "write --dump-path=DIR" in ended.text
 
 
+def test_a_path_after_a_space_is_refused_in_the_environment_too(smoke, tmp_path):
+    spaced = {"PYTEST_ADDOPTS": f"--dump-path {tmp_path}"}
+
+    ended = smoke("smoke_tests", "--rehearse", dump=False, environment=spaced)
+
+    assert ended.status == 4
+    assert "write --dump-path=DIR" in ended.text
+    assert list(tmp_path.rglob("*.json")) == []
+
+
 def test_help_shows_every_option_and_records_nothing(smoke):
     ended = smoke("--help", dump=False)
 
@@ -94,6 +115,25 @@ def test_without_xdist_it_runs_in_one_process(smoke):
     assert "workers" not in ended.text
 
 
+@pytest.mark.parametrize(
+    ("arguments", "environment"),
+    [
+        ([], {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}),
+        (["-p", "xdist", "-p", "pytest_timeout"], {}),
+        (["-c", "/dev/null", "--rootdir=.", "smoke_tests"], {}),
+    ],
+    ids=["switched-off", "named", "autoloaded"],
+)
+def test_the_plugins_that_a_run_stands_on_are_there_however_they_come(
+    smoke, arguments, environment
+):
+    ended = smoke.rehearse(*arguments, environment=environment)
+
+    assert ended.status == 0
+    assert ended.node["verdict"] == "PASS"
+    assert "2/2 workers" in ended.text
+
+
 @pytest.mark.parametrize("count", ["1", "3"])
 def test_a_number_of_workers_that_was_asked_for_is_kept(smoke, count):
     ended = smoke.rehearse("-n", count)
@@ -112,6 +152,9 @@ def test_a_number_of_workers_that_was_asked_for_is_kept(smoke, count):
         (["--shm-min-gb=-1"], "invalid number of at least 0 value: '-1'"),
         (["--expected-gpus=0"], "invalid whole number of at least 1 value: '0'"),
         (["--per-gpu-timeout-sec=0"], "invalid number above 0 value: '0'"),
+        (["--dump-path="], "--dump-path= is empty: write --dump-path=DIR"),
+        (["--replay="], "--replay= is empty: write --replay=FILE"),
+        (["--system-root="], "--system-root= is empty: write --system-root=DIR"),
         (["--rehearse-fault=gpu0:bind:hang"], "add --rehearse"),
         (["--rehearse", "--rehearse-fault=gpu7:bind:hang"], "the GPUs are gpu0, gpu1"),
         (["--rehearse", "--rehearse-fault=gpu0:bind:melt"], "'melt' is none of hang, exit"),
