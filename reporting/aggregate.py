@@ -62,8 +62,9 @@ def _aggregate(ask: Ask, environment: Mapping[str, str], fstype_of: Callable[[Pa
         raise CannotMerge(_nothing(ask.dump, sight))
     _refuse_own_disk(ask.dump, expected, sight, fstype_of)
     cluster = judge(sight, expected)
-    for line in terminal(cluster):
-        say(line)
+    if ask.alone is None:  # a node that is alone has just said it all
+        for line in terminal(cluster):
+            say(line)
     report = markdown(cluster)
     if folder.company:
         _write_own(ask, cluster, report)

@@ -73,7 +73,7 @@ def _add_aggregate(parser: argparse.ArgumentParser) -> None:
         default=60.0,
         metavar="SEC",
         help="how long to wait for a node that never began (default: %(default)g);"
-        " one that began is awaited for as long as it said it may take",
+        " one that began is awaited for as long as it said it may take; 0 merges what is there now",
     )
     add("--run-id", metavar="ID", help="the run to merge (default: the one that began last)")
     add(

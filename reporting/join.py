@@ -15,17 +15,6 @@ from .model import LOCAL, Check, Document, Node, coverage, failures, same_machin
 from .names import fold
 
 Json = dict[str, Any]
-_JUDGE_NOTHING = {
-    "run_id",
-    "tier2_perf",
-    "no_merge",
-    "expected_nodes",
-    "expected_nodelist_file",
-    "wait_timeout_sec",
-    "write_timeout_sec",
-    "no_clean_dump_path",
-}
-"""Options that change nothing in a verdict, and so do not part two results."""
 _FACT_KEY = ("fact", "device", "stage", "name")
 
 
@@ -40,17 +29,16 @@ def joinable(ours: Node, theirs: Node, window: float) -> bool:
     if ours.run_id != LOCAL:
         return True
     near = abs(ours.started - theirs.started) <= window
-    return near and ours.boot_id == theirs.boot_id and _same_options(ours, theirs)
+    return near and ours.boot_id == theirs.boot_id and _same_machine_seen(ours, theirs)
 
 
-def _same_options(ours: Node, theirs: Node) -> bool:
-    """Tell whether both were judged by the same options, whatever each left at its default."""
-    for name in (ours.options.keys() | theirs.options.keys()) - _JUDGE_NOTHING:
-        one, other = ours.options.get(name), theirs.options.get(name)
-        chosen = [x for x in (one, other) if x is not None and x.source != "default"]
-        if chosen and (one is None or other is None or one.value != other.value):
-            return False
-    return True
+def _same_machine_seen(ours: Node, theirs: Node) -> bool:
+    """Tell whether both looked at the same tree.
+
+    Limits may differ: who gives a flag of tier 2 to tier 2 alone must not lose a FAIL of tier 1.
+    """
+    roots = [node.options.get("system_root") for node in (ours, theirs)]
+    return len({root.value for root in roots if root is not None}) < 2
 
 
 def join(ours: Json, theirs: Json) -> Json:

@@ -69,7 +69,7 @@ def _properties(xml: XMLGenerator, check: Check) -> None:
     """Write what a check measured, and its warning."""
     values = {
         "warning": check.message if check.outcome == "WARN" else "",
-        "value": "" if check.value is None else f"{check.value:.17g}",
+        "value": "" if check.value is None else f"{check.value:.9g}",
         "unit": check.unit,
         "limit": "" if check.limit is None else f"{check.limit:.17g}",
     }

@@ -59,6 +59,7 @@ class Mark(msgspec.Struct, frozen=True):
     hostname: str = ""
     boot_id: str = ""
     rehearsal: bool = False
+    rank: int | None = None
 
 
 class Node(msgspec.Struct, frozen=True):
@@ -164,6 +165,11 @@ class Cluster(msgspec.Struct):
         return sum(row.kind in REPORTED for row in self.rows)
 
     @property
+    def tiers(self) -> list[str]:
+        """The tiers that any node judged."""
+        return sorted({tier for row in self.rows if row.node for tier in row.node.tiers})
+
+    @property
     def passing(self) -> list[Row]:
         """The rows of the nodes that may run a job."""
         return [row for row in self.rows if row.kind is Kind.PASS]
@@ -204,9 +210,13 @@ def failures(checks: Iterable[Check]) -> list[str]:
 def same_machine(one: Node | Mark, other: Node | Mark) -> bool:
     """Tell whether two documents under one name came from one machine.
 
-    Within a run with an id, a second boot is a second machine: nobody restarts a node in a run.
+    Within a run with an id, a second boot or a second rank is a second machine: nobody restarts a
+    node in a run, or gives it two ranks.
     """
     if fold(one.hostname) != fold(other.hostname):
+        return False
+    ranks = {one.rank, other.rank} - {None}
+    if one.run_id != LOCAL and len(ranks) > 1:
         return False
     booted = one.boot_id and other.boot_id and one.boot_id != other.boot_id
     return one.run_id == LOCAL or not booted

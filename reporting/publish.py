@@ -45,7 +45,10 @@ def _publish(result: Path, dump: Path, window: float) -> None:
     name = free_stem(dump, node, window)
     if _is_whole(node):
         document = _with_prior(document, node, dump / "smoke" / f"{name}.json", window)
-        node = _node(document, result)
+        own, node = node.tiers, _node(document, result)
+        if node.tiers != own:
+            earlier = ", ".join(tier for tier in node.tiers if tier not in own)
+            say(f"joined with {earlier} of the same run: {node.verdict} in all")
     target = dump / "smoke" / _folder(node) / f"{name}.json"
     say(f"result {write(target, _encoded(document))}")
     if not node.replay_of:

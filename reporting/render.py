@@ -19,6 +19,7 @@ _BULLET = 1000
 _MOST_REASONS = 200
 _MOST_ROWS = 8
 _MOST_OPTIONS = 200
+_MOST_REMARKS = 100
 _MARKUP = str.maketrans({
     "&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "\\|", "`": "\\`",
     "*": "\\*", "[": "\\[", "]": "\\]", "\\": "\\\\",
@@ -38,6 +39,14 @@ class _Option(msgspec.Struct):
     value: str
     source: str
     nodes: int
+
+
+class _Remark(msgspec.Struct):
+    """A warning, or what could not be looked at, and on which nodes."""
+
+    kind: str
+    text: str
+    nodes: str
 
 
 def escape(text: str, limit: int) -> Escaped:
@@ -69,7 +78,14 @@ def markdown(cluster: Cluster) -> str:
         headline=headline,
     )
     template = environment.get_template("smoke_report.md.j2")
-    return template.render(cluster=cluster, options=_options(cluster.rows), most=_MOST_REASONS)
+    remarks = _remarks(cluster.rows)
+    return template.render(
+        cluster=cluster,
+        options=_options(cluster.rows),
+        most=_MOST_REASONS,
+        remarks=remarks[:_MOST_REMARKS],
+        more_remarks=max(0, len(remarks) - _MOST_REMARKS),
+    )
 
 
 def _finalize(value: object) -> object:
@@ -109,6 +125,24 @@ def _options(rows: Iterable[Row]) -> list[_Option]:
     )
     ordered = sorted(counts.items())[:_MOST_OPTIONS]
     return [_Option(*key, nodes=count) for key, count in ordered]
+
+
+def _remarks(rows: Iterable[Row]) -> list[_Remark]:
+    """Return each warning and unknown once, with the nodes that said it; the commonest first."""
+    said: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        if row.node is not None:
+            for kind, texts in (("WARN", row.node.warnings), ("UNKNOWN", row.node.unknowns)):
+                for text in texts:
+                    said.setdefault((kind, text), []).append(row.name)
+    ordered = sorted(said.items(), key=lambda item: (-len(item[1]), item[0]))
+    return [_Remark(kind, text, _few(names)) for (kind, text), names in ordered]
+
+
+def _few(names: list[str]) -> str:
+    """Return *names*, or the first and how many more there are."""
+    shown = ", ".join(names[:_MOST_ROWS])
+    return f"{shown} and {len(names) - _MOST_ROWS} more" if len(names) > _MOST_ROWS else shown
 
 
 def headline(cluster: Cluster) -> str:

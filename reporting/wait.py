@@ -70,6 +70,8 @@ class Wait:
 
     def _awaited(self, sight: Sight) -> dict[str, float]:
         """Return the nodes that are not complete, each with the time until which it is awaited."""
+        if not self._timeout:
+            return {}  # asked to wait for nobody
         here = sight.here
         names = {key: left for key, left in here.items() if not sight.complete(left)}
         absent: list[str] = []

@@ -7,6 +7,11 @@ pytestmark = pytest.mark.tier1
 UNLIMITED = -1
 
 
+def test_torch(torch_imports):
+    """A node on which torch can't be imported runs no job, whatever its GPUs can do."""
+    torch_imports()
+
+
 def test_memlock(host_limit, judge):
     """RDMA pins memory: below this limit the job fails when the fabric is loaded, not at start."""
     soft = host_limit("memlock").value

@@ -20,6 +20,7 @@ CHECKS = {
     "gpu.memory_in_use",
     "host.memlock",
     "host.shm",
+    "host.torch",
 }
 
 
@@ -33,7 +34,7 @@ def test_a_rehearsal_passes_and_is_marked_as_one_everywhere(smoke, workers):
     assert node["rehearsal"] is True
     assert {c["id"] for c in node["checks"]} == CHECKS
     assert node["coverage"] == {
-        "checks": 13, "PASS": 9, "WARN": 0, "FAIL": 0, "UNKNOWN": 0, "N/A": 4, "HUNG": 0, "LOST": 0
+        "checks": 14, "PASS": 10, "WARN": 0, "FAIL": 0, "UNKNOWN": 0, "N/A": 4, "HUNG": 0, "LOST": 0
     }  # fmt: skip
     assert "REHEARSAL" in ended.text
     report = (ended.dump / "smoke_report.md").read_text()
@@ -48,8 +49,8 @@ def test_the_result_is_a_json_report_with_the_node_in_front_of_its_tests(smoke):
     keys = list(ended.document)
     assert keys.index("node") < keys.index("tests")
     assert ended.document["exitcode"] == 0
-    assert ended.document["summary"]["passed"] == 9
-    assert len(ended.document["tests"]) == 13
+    assert ended.document["summary"]["passed"] == 10
+    assert len(ended.document["tests"]) == 14
     gemm = [t for t in ended.document["tests"] if "test_gemm[gpu0]" in t["nodeid"]]
     assert gemm[0]["outcome"] == "passed"
 
