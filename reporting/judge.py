@@ -169,6 +169,12 @@ def _own_reasons(node: Node) -> list[str]:
         return ["its result says FAIL and gives no reason: look into it, and run the node again"]
     if not node.checks:
         return ["its result judged nothing: no check was run, look at what pytest printed"]
+    if node.interrupted:
+        return [f"its run was stopped by {node.interrupted}: run the node again"]
+    if node.coverage and any(coverage(node.checks).get(k) != n for k, n in node.coverage.items()):
+        return ["its checks are not those that it counted: the file was changed, run it again"]
+    if all(c.outcome in {"UNKNOWN", "N/A"} for c in node.checks):
+        return ["nothing could be looked at on it: look at its unknowns, and run it again"]
     if node.verdict == "PARTIAL" and not node.partial:
         return ["its result says PARTIAL in place of a whole one: run a whole tier"]
     return []

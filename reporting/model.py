@@ -83,6 +83,7 @@ class Node(msgspec.Struct, frozen=True):
     rehearsal: bool = False
     replay_of: str = ""
     interrupted: str = ""
+    coverage: dict[str, int] = {}
     warnings: list[str] = []
     unknowns: list[str] = []
     options: dict[str, Option] = {}

@@ -17,7 +17,7 @@ def test_bind(gpu):
 
 def test_memory(gpu):
     """A GPU that can't tell its memory can't be given any."""
-    gpu.completes("memory")
+    gpu.has_memory()
 
 
 def test_allocate(gpu):
@@ -25,14 +25,9 @@ def test_allocate(gpu):
     gpu.completes("allocate")
 
 
-def test_gemm(gpu, judge):
+def test_gemm(gpu):
     """A GPU that multiplies into infinities or NaN ruins the loss of every rank."""
-    bad = gpu.completes("gemm").values["not_finite"]
-    if bad:
-        judge.fail(
-            f"the product of two matrices has {bad} elements that are not finite, expected"
-            " 0: this GPU computes wrongly, take it out of service"
-        )
+    gpu.multiplies()
 
 
 def test_memory_in_use(gpu, judge):

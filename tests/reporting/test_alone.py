@@ -44,11 +44,23 @@ def test_beside_others_a_node_writes_no_list_and_prints_how_to_merge(dump, capsy
     (report,) = dump.rglob("*.md")
     assert report.parent == dump / "runs/local"
     out = capsys.readouterr().out.splitlines()
-    assert out[0] == "PASS: 1 of 1 expected nodes passed"
-    assert f"report {report}" in out
+    assert out[0] == f"report {report}"
     command = shlex.split(out[-1])
     assert command == ["python", "-m", "reporting", "aggregate", f"--dump-path={dump}"]
     assert len(list((dump / "smoke").iterdir())) == 2
+
+
+@pytest.mark.parametrize("state", [{}, make.failing("gpu0: no answer")])
+def test_a_node_alone_does_not_say_again_what_it_has_just_said(dump, capsys, state):
+    """Its verdict and reasons stand two lines higher on the same terminal, and in the report."""
+    make.result(dump, "n1", run_id="local", **state)
+    make.merge(dump, alone="n1", run_id="local")
+    alone = capsys.readouterr().out.splitlines()
+
+    assert [line.split()[0] for line in alone] == ["report", "passing", "failing"]
+    assert ("gpu0: no answer" in (dump / "smoke_report.md").read_text()) is bool(state)
+    make.merge(dump)
+    assert capsys.readouterr().out.splitlines()[-3:] == alone
 
 
 def test_two_nodes_alone_do_not_replace_each_others_report(dump):

@@ -157,7 +157,8 @@ def test_what_this_reporter_does_not_know_is_kept():
 
 
 def may_join(ours=None, theirs=None, window=3600.0):
-    one = msgspec.convert(make.node(started=T0 + 60, **(ours or {})), Node)
+    ours = {"started": T0 + 60, "rank": 0, **(ours or {})}
+    one = msgspec.convert(make.node(**ours), Node)
     return joinable(one, msgspec.convert(make.node(**(theirs or {})), Node), window)
 
 
@@ -174,15 +175,19 @@ def may_join(ours=None, theirs=None, window=3600.0):
         ({"rehearsal": True}, False),
         ({"hostname": "other"}, False),
         ({"boot_id": "other"}, False),
+        ({"rank": 1}, False),
+        ({"rank": 0}, True),
     ],
 )
 def test_only_the_same_node_and_run_are_joined(theirs, expected):
     assert may_join(theirs=theirs) is expected
 
 
-GIVEN = {"options": {"shm_min_gb": {"value": 8, "source": "--shm-min-gb"}}}
-OTHER = {"options": {"shm_min_gb": {"value": 4, "source": "--shm-min-gb"}}}
+GIVEN = {"options": {"shm_min_gb": {"value": 8, "source": "flag"}}}
+OTHER = {"options": {"shm_min_gb": {"value": 4, "source": "flag"}}}
 DEFAULT = {"options": {"shm_min_gb": {"value": 4, "source": "default"}}}
+REAL = {"options": {"system_root": {"value": "/", "source": "default"}}}
+RECORDED = {"options": {"system_root": {"value": "/x/root", "source": "flag"}}}
 
 
 @pytest.mark.parametrize(
@@ -193,14 +198,19 @@ DEFAULT = {"options": {"shm_min_gb": {"value": 4, "source": "default"}}}
         ({}, {"started": T0 - 3541}, False),
         ({}, {"started": T0 - 3539}, True),
         (GIVEN, GIVEN, True),
-        (GIVEN, OTHER, False),
-        (GIVEN, DEFAULT, False),
+        (GIVEN, OTHER, True),
+        (GIVEN, DEFAULT, True),
         ({}, DEFAULT, True),
-        (GIVEN, {"options": {}}, False),
+        (GIVEN, {"options": {}}, True),
         ({}, {"options": {}}, True),
+        (RECORDED, RECORDED, True),
+        (REAL, RECORDED, False),
+        (RECORDED, REAL, False),
+        (RECORDED, {"options": {}}, True),
     ],
 )
-def test_without_a_run_id_boot_time_and_options_must_agree(ours, theirs, expected):
+def test_without_a_run_id_boot_time_and_what_was_looked_at_must_agree(ours, theirs, expected):
+    """Limits need not: who gives a flag of tier 2 to tier 2 alone must not lose a FAIL of tier 1."""
     local = {"run_id": "local"}
 
     assert may_join(local | ours, local | theirs) is expected

@@ -73,6 +73,17 @@ def test_numbers_and_warnings_are_properties(cases):
     assert warning == {"warning": "small"}
 
 
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [(20000.0, "20000"), (0.1, "0.1"), (1 / 3, "0.333333333"), (150754820096.0, "1.5075482e+11")],
+)
+def test_a_value_is_written_with_the_digits_that_it_was_measured_with(value, written):
+    (suite,) = read(make.node(checks=[make.check(value=value)]))
+    (case,) = suite
+
+    assert [(p.name, p.value) for p in case.child(junitparser.Properties)] == [("value", written)]
+
+
 def test_many_nodes_go_into_one_document():
     names = [suite.name for suite in read(make.node("a"), make.node("b\x1b\ud800"))]
 

@@ -65,16 +65,32 @@ def said(**fields):
         (said(hostname="n2"), False),
         (said(boot_id="another"), False),
         (said(boot_id=""), True),
+        (said(rank=3), True),
+        (said(rank=4), False),
+        (said(rank=0), False),
+        (said(rank=3, boot_id="another"), False),
     ],
 )
-def test_a_machine_is_a_host_and_a_boot(other, same):
-    assert model.same_machine(said(), other) is same
+def test_a_machine_is_a_host_and_a_boot_and_a_rank(other, same):
+    """Who does not tell its boot or its rank is believed."""
+    one = said(rank=3)
+
+    assert model.same_machine(one, other) is same
+    assert model.same_machine(other, one) is same
 
 
-def test_without_a_run_id_a_restarted_machine_is_the_same():
-    one, other = said(run_id="local"), said(run_id="local", boot_id="another")
+def test_a_mark_and_a_result_of_two_ranks_are_of_two_machines():
+    (result,) = (msgspec.convert(make.node(rank=rank), model.Node) for rank in (1,))
 
-    assert model.same_machine(one, other)
+    assert model.same_machine(said(rank=1), result)
+    assert not model.same_machine(said(rank=0), result)
+
+
+@pytest.mark.parametrize("other", [{"boot_id": "another"}, {"rank": 4}])
+def test_without_a_run_id_a_machine_may_restart_and_have_another_rank(other):
+    one = said(run_id="local", rank=3)
+
+    assert model.same_machine(one, said(**{"run_id": "local", "rank": 3, **other}))
 
 
 @pytest.mark.parametrize("when", [1e300, -1e300, float("inf"), float("nan")])

@@ -9,32 +9,7 @@ import pytest
 from reporting import load, publish
 from reporting.cli import main
 from tests.reporting import make
-from tests.reporting.make import T0
-
-
-@pytest.fixture
-def dump(tmp_path):
-    return tmp_path / "dump path"
-
-
-@pytest.fixture
-def send(tmp_path, dump):
-    """Publish a result given by its fields, or any content; return the exit status."""
-
-    def run(content=None, **fields):
-        local = make.put(tmp_path / "run/result.json", content or make.document(**fields))
-        return main(["publish", "--result", str(local), f"--dump-path={dump}"])
-
-    return run
-
-
-def left(dump):
-    """Return the files below *dump*."""
-    return sorted(str(p.relative_to(dump)) for p in dump.rglob("*") if not p.is_dir())
-
-
-def node(dump, file="smoke/n1.json"):
-    return json.loads((dump / file).read_bytes())["node"]
+from tests.reporting.make import T0, left
 
 
 def test_a_result_and_its_junit_are_written_and_said(dump, send, capsys):
@@ -113,79 +88,6 @@ def test_a_part_answers_the_mark_of_its_own_run(dump, send):
     send(partial=True)
 
     assert "smoke/n1.started" not in left(dump)
-
-
-def test_a_later_tier_joins_the_result_that_lies_there(dump, send):
-    send(**make.failing("bad gpu"))
-
-    send(started=T0 + 60, tiers=["tier2"], checks=[make.check("gpu.hbm", tier="tier2")])
-
-    assert node(dump)["tiers"] == ["tier1", "tier2"]
-    assert node(dump)["reasons"] == ["bad gpu"]
-    assert "bad gpu" in (dump / "junit/n1.xml").read_text()
-
-
-@pytest.mark.parametrize(
-    "prior", [{"run_id": "before"}, {"rehearsal": True}, {"partial": True, "verdict": "PARTIAL"}]
-)
-def test_a_result_of_another_kind_or_run_is_not_joined(dump, send, prior):
-    send(**prior)
-
-    send(started=T0 + 60, tiers=["tier2"])
-
-    assert node(dump)["tiers"] == ["tier2"]
-
-
-def test_without_a_run_id_another_boot_is_not_joined_and_no_other_machine(dump, send):
-    send(run_id="local")
-
-    send(run_id="local", started=T0 + 60, tiers=["tier2"], boot_id="next")
-
-    assert node(dump)["tiers"] == ["tier2"]
-    assert left(dump) == ["junit/n1.xml", "smoke/n1.json"]
-
-
-@pytest.mark.parametrize("other", [{"hostname": "right"}, {"boot_id": "other"}])
-def test_a_second_machine_under_one_name_gets_files_of_its_own(dump, send, other):
-    host = other.get("hostname", "n1")
-    send()
-
-    assert send(**other, **make.failing()) == 0
-
-    assert left(dump) == [
-        "junit/n1.xml",
-        f"junit/n1~{host}.xml",
-        "smoke/n1.json",
-        f"smoke/n1~{host}.json",
-    ]
-    assert make.merge(dump, expected_nodes=1) == 1
-    assert "2 machines report as n1" in (dump / "smoke_report.md").read_text()
-
-
-def test_the_second_machines_later_tier_joins_its_own_result(dump, send):
-    send()
-    send(hostname="right")
-
-    send(hostname="right", started=T0 + 60, tiers=["tier2"])
-
-    assert node(dump, "smoke/n1~right.json")["tiers"] == ["tier1", "tier2"]
-    assert node(dump)["tiers"] == ["tier1"]
-
-
-def test_a_machine_whose_name_is_marked_by_another_keeps_out_of_its_way(dump, send):
-    make.started(dump, hostname="right")
-
-    send()
-
-    assert left(dump) == ["junit/n1~n1.xml", "smoke/n1.started", "smoke/n1~n1.json"]
-
-
-def test_another_machines_leftover_of_an_old_run_is_replaced(dump, send):
-    send(hostname="right", run_id="local", started=T0 - 9000)
-
-    send(run_id="local")
-
-    assert left(dump) == ["junit/n1.xml", "smoke/n1.json"]
 
 
 def test_a_broken_file_that_lies_there_is_replaced(dump, send):

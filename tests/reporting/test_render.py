@@ -9,6 +9,13 @@ from reporting.render import escape, markdown, terminal
 from tests.reporting import make
 
 
+def section(lines, title):
+    """Return the lines of one section that are not empty."""
+    rest = lines[lines.index(f"## {title}") + 1 :]
+    end = next((n for n, line in enumerate(rest) if line.startswith("## ")), len(rest))
+    return [line for line in rest[:end] if line]
+
+
 def report(dump, *names, count=None):
     cluster = judge(make.sight(dump), Expected(names=list(names) or None, count=count))
     return markdown(cluster).splitlines()
@@ -32,9 +39,24 @@ def test_the_verdict_and_the_counts_stand_in_the_first_ten_lines(tmp_path):
         "- Expected nodes: 3",
         "- Reported nodes: 2",
         "- PASS: 1  FAIL: 2",
-        f"- Run id: {make.RUN}",
+        f"- Run id: {make.RUN}; tiers judged: tier1",
     ):
         assert line in head
+
+
+def test_the_tiers_judged_are_those_of_the_results_whoever_judged_them(tmp_path):
+    """A node that died judged nothing, whatever its mark had announced."""
+    make.result(tmp_path, "n1", tiers=["tier1"])
+    make.result(tmp_path, "n2", tiers=["tier2", "tier1"], **make.failing())
+    make.started(tmp_path, "n3", tiers=["tier3"])
+
+    assert f"- Run id: {make.RUN}; tiers judged: tier1, tier2" in report(tmp_path, "n1", "n2", "n3")
+
+
+def test_where_nobody_reported_no_tier_was_judged(tmp_path):
+    make.started(tmp_path, "n1")
+
+    assert f"- Run id: {make.RUN}; tiers judged: none" in report(tmp_path, "n1")
 
 
 def test_each_node_has_a_line_in_the_table(tmp_path):
@@ -73,7 +95,54 @@ def test_warnings_and_unknowns_are_counted_by_node(tmp_path):
     checks = [make.check(), make.check("a.b", outcome="WARN"), make.check("a.c", outcome="UNKNOWN")]
     make.result(tmp_path, "n1", warnings=["w"], unknowns=["u", "v"], checks=checks)
 
-    assert "| n1 | 1 | 2 | 3 checks: 1 pass, 1 warn, 1 unknown |" in report(tmp_path)
+    assert section(report(tmp_path), "Warnings and unknowns") == [
+        "| Node | Warnings | Unknown | Coverage |",
+        "|---|---|---|---|",
+        "| n1 | 1 | 2 | 3 checks: 1 pass, 1 warn, 1 unknown |",
+        "- UNKNOWN, n1: u",
+        "- UNKNOWN, n1: v",
+        "- WARN, n1: w",
+    ]
+
+
+def bullets(tmp_path):
+    lines = section(report(tmp_path), "Warnings and unknowns")
+    return [line for line in lines if line.startswith("- ")]
+
+
+def test_a_warning_stands_once_with_the_nodes_that_gave_it_the_commonest_first(tmp_path):
+    """On a thousand nodes with the same old driver it is one line."""
+    for k in range(12):
+        make.result(tmp_path, f"n{k}", warnings=["old driver"], **make.failing())
+    make.result(tmp_path, "n12", warnings=["another"], unknowns=["old driver"])
+    make.result(tmp_path, "n13", unknowns=["old driver"])
+
+    assert bullets(tmp_path) == [
+        "- WARN, n0, n1, n2, n3, n4, n5, n6, n7 and 4 more: old driver",
+        "- UNKNOWN, n12, n13: old driver",
+        "- WARN, n12: another",
+    ]
+
+
+def test_eight_nodes_are_all_named(tmp_path):
+    for k in range(8):
+        make.result(tmp_path, f"n{k}", warnings=["w"])
+
+    assert bullets(tmp_path) == ["- WARN, n0, n1, n2, n3, n4, n5, n6, n7: w"]
+
+
+def test_a_hundred_warnings_are_told_and_the_rest_counted(tmp_path):
+    make.result(tmp_path, "n1", warnings=[f"w{k:03}" for k in range(103)])
+
+    told = bullets(tmp_path)
+    assert len(told) == 101
+    assert told[99:] == ["- WARN, n1: w099", "- and 3 more, in the result files"]
+
+
+def test_a_foreign_warning_is_shown_and_does_nothing(tmp_path):
+    make.result(tmp_path, "<b>", warnings=["# a <i>\n- b"])
+
+    assert bullets(tmp_path) == ["- WARN, &lt;b&gt;: \\# a &lt;i&gt; - b"]
 
 
 def test_the_limits_are_those_of_the_results_and_no_default_of_ours(tmp_path):

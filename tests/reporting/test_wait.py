@@ -78,9 +78,30 @@ def test_a_node_that_began_and_died_is_awaited_no_longer_than_its_bound(dump, cl
 def test_the_bound_counts_from_when_the_mark_was_seen_whatever_the_nodes_clock(dump, clock):
     make.started(dump, "n1", bound=20.0, started=T0 - 1800)
 
-    _, seconds = wait(dump, clock, "n1", timeout=0)
+    _, seconds = wait(dump, clock, "n1", timeout=1)
 
     assert seconds == pytest.approx(30)
+
+
+@pytest.mark.parametrize("expected", [{"names": ["n1", "n2"]}, {"count": 3}, {}])
+def test_a_timeout_of_0_merges_what_is_there_now(dump, clock, expected):
+    """Who asks for it wants to see how far the run is, marks or no marks."""
+    make.started(dump, "n1", bound=200.0)
+    make.put(dump / "smoke/half.json", b"{")
+
+    seen, seconds = wait(
+        dump, clock, *expected.get("names", ()), count=expected.get("count"), timeout=0
+    )
+
+    assert seconds == 0
+    assert seen.nodes["n1"].open_mark
+
+
+def test_a_timeout_of_0_does_not_wait_for_a_dump_path_either(tmp_path, clock):
+    with pytest.raises(FileNotFoundError):
+        wait(tmp_path / "never", clock, "n1", timeout=0)
+
+    assert clock.now == T0
 
 
 def test_a_mark_of_long_ago_is_not_awaited(dump, clock):
