@@ -159,6 +159,20 @@ def test_a_number_of_workers_that_was_asked_for_is_kept(smoke, count):
         (["--rehearse", "--rehearse-fault=gpu7:bind:hang"], "the GPUs are gpu0, gpu1"),
         (["--rehearse", "--rehearse-fault=gpu0:bind:melt"], "'melt' is none of hang, exit"),
         (["--rehearse", "--rehearse-fault=gpu0:brew:hang"], "'brew' is none of bind, memory"),
+        (
+            ["--rehearse", "--rehearse-fault=gpu0:gemm_tflops:hang"],
+            "--rehearse-fault=gpu0:gemm_tflops:hang: gemm_tflops is tier 2, add --tier2-perf",
+        ),
+        (
+            ["--rehearse", "-m", "tier1", "--rehearse-fault=gpu1:hbm_gbs:slow=1"],
+            "hbm_gbs is tier 2, add --tier2-perf",
+        ),
+        (["--rehearse", "--dump-path=~no-such-user/x"], "--dump-path='~no-such-user/x': "),
+        (["--rehearse", "-p", "no:timeout"], "node-smoke needs the plugin timeout: don't switch"),
+        (
+            ["--rehearse", "-p", "no:pytest_jsonreport"],
+            "node-smoke needs the plugin pytest_jsonreport: don't switch it off",
+        ),
     ],
 )
 def test_a_mistake_is_told_and_nothing_runs(smoke, arguments, says):
@@ -168,6 +182,26 @@ def test_a_mistake_is_told_and_nothing_runs(smoke, arguments, says):
     assert says in ended.text
     assert "passed" not in ended.text
     assert list(ended.dump.rglob("*.*")) == []
+
+
+@pytest.mark.parametrize("arguments", [["--tier2-perf"], ["-m", "tier2"]])
+def test_a_fault_of_tier_2_is_rehearsed_where_tier_2_is_judged(smoke, arguments):
+    ended = smoke.rehearse(*arguments, "--rehearse-fault=gpu1:gemm_tflops:raise")
+
+    assert ended.status == 1
+    assert ended.outcome("performance.gemm_tflops", "gpu1") == "FAIL"
+    assert ended.outcome("performance.gemm_tflops", "gpu0") == "N/A"
+
+
+def test_a_dump_path_that_is_no_text_is_told_and_nothing_runs(smoke, tmp_path):
+    """A result must say where it went, and JSON holds no such bytes."""
+    ended = smoke("--rehearse", dump=f"{tmp_path}/\udcff")
+
+    assert ended.status == 4
+    assert "--dump-path='" in ended.text
+    assert "Traceback" not in ended.text
+    assert "INTERNALERROR" not in ended.text
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_interrupted_tier_expression_runs_what_it_selects(smoke):

@@ -14,9 +14,16 @@ def test_without_hardware_a_node_fails_and_is_never_rehearsed_by_itself(smoke, t
     assert ended.status == 1
     assert ended.node["rehearsal"] is False
     assert ended.outcome("gpu.visible") == "FAIL"
-    assert ended.outcome("gpu.bind", "none") == "FAIL"
+    for check in ("gpu.bind", "gpu.memory_in_use"):
+        assert ended.outcome(check, "none") == "FAIL"
+        assert ended.check(check, "none")["cause"] == "gpu.visible"
+    assert ended.node["unknowns"] == []
     visible, memlock = ended.node["reasons"]
-    assert visible.startswith("GPUs visible are 0 (none), expected at least 1")
+    assert visible == (
+        "GPUs visible are 0 (none), expected at least 1 (the devices this job may open);"
+        " neither PCI nor a driver lists an NVIDIA or AMD GPU; load the driver, or give this job"
+        " its GPUs (a job that asked for none can open none)"
+    )
     assert memlock.startswith("memlock can't be read from")
     assert not list(ended.dump.glob("smoke/*.started"))
 
@@ -93,6 +100,25 @@ def test_a_lost_gpu_keeps_its_parameter_and_fails(smoke, nvidia):
     assert ended.outcome("gpu.bind", "gpu0") == "PASS"
     assert ended.outcome("gpu.bind", "gpu1") == "FAIL"
     assert "expected 2 (--expected-gpus), found 1: 0000:00:06.0" in ended.text
+    message = ended.check("gpu.visible")["message"]
+    assert message.endswith("look for the missing one in dmesg, reset or reseat it, and run again")
+
+
+def test_a_lost_gpu_is_not_excused_by_a_torch_that_is_missing_too(smoke, nvidia):
+    nvidia.lose(1)
+
+    ended = smoke(
+        *nvidia.arguments,
+        "--expected-gpus=2",
+        environment={**nvidia.environment, "STUB_TORCH": "fail"},
+    )
+
+    assert ended.check("gpu.bind", "gpu0")["cause"] == "host.torch"
+    lost = ended.check("gpu.bind", "gpu1")
+    assert "cause" not in lost
+    assert "found 1: 0000:00:06.0" in lost["message"]
+    assert any(reason.startswith("torch can't be imported") for reason in ended.node["reasons"])
+    assert lost["message"] in ended.node["reasons"]
 
 
 def test_a_gpu_that_vanishes_between_discovery_and_use_fails_at_bind(smoke, nvidia):

@@ -87,6 +87,30 @@ def test_the_installed_suite_runs_from_an_empty_folder_with_workers(
     assert [p.name for p in empty.iterdir()] == ([".pytest_cache"] if autoload else [])
 
 
+@pytest.fixture
+def with_torch(installed) -> Path:
+    """Install a torch into that environment's own folder, where a user's pip puts it."""
+    (packages,) = installed.glob("lib/python*/site-packages")
+    shutil.copytree(STUBS / "torch", packages / "torch")
+    yield installed
+    shutil.rmtree(packages / "torch")
+
+
+def test_the_installed_suite_finds_the_torch_that_lies_beside_it(smoke, with_torch, tmp_path):
+    """That folder stands in the path for our sake and for its own: it must not be hidden."""
+    ended = smoke(
+        *["--pyargs", "node_smoke.smoke_tests", "-m", "tier1", "--rehearse"],
+        python=with_torch / "bin/python",
+        cwd=tmp_path,
+        stub=False,
+    )
+
+    assert ended.status == 0, ended.text
+    assert ended.outcome("host.torch") == "PASS"
+    (torch,) = (fact for fact in ended.node["facts"] if fact["fact"] == "torch")
+    assert torch["version"] == "0.0+stub"
+
+
 def test_the_installed_suite_judges_a_hung_gpu_all_the_same(smoke, installed, tmp_path):
     ended = smoke(
         *["--pyargs", "node_smoke.smoke_tests", "--rehearse", "--per-gpu-timeout-sec=1"],

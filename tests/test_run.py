@@ -41,6 +41,17 @@ def test_a_rehearsal_passes_and_is_marked_as_one_everywhere(smoke, workers):
     assert "REHEARSAL" in report.splitlines()[0]
     assert (ended.dump / "passing_nodes.txt").read_text() == f"{node['name']}\n"
     assert (ended.dump / "failing_nodes.txt").read_text() == ""
+    assert ended.check("host.torch")["unit"] == "s"
+    assert ended.check("host.torch")["value"] > 0
+
+
+def test_the_verdict_of_a_node_alone_stands_on_its_terminal_once(smoke):
+    ended = smoke.rehearse("--rehearse-fault=gpu0:gemm:raise")
+
+    assert ended.text.count(": FAIL (REHEARSAL") == 1
+    assert ended.text.count("the driver said no") == 1
+    assert "did not pass" not in ended.text
+    assert f"report {ended.dump}/smoke_report.md" in ended.text
 
 
 def test_the_result_is_a_json_report_with_the_node_in_front_of_its_tests(smoke):
@@ -84,7 +95,8 @@ def test_a_rehearsal_says_what_it_sets_aside_and_a_flag_brings_it_back(smoke):
     memlock = ended.check("host.memlock")
     assert memlock["outcome"] in {"FAIL", "PASS"}  # unlimited where the tests run as a service
     assert ended.outcome("host.shm") == "FAIL"
-    assert "expected at least 1e+09 GiB (--shm-min-gb: NCCL" in ended.check("host.shm")["message"]
+    message = ended.check("host.shm")["message"]
+    assert "expected at least 1000000000 GiB (--shm-min-gb: NCCL" in message
 
 
 def test_a_replay_gives_the_same_verdict_and_another_with_other_limits(smoke, nvidia, tmp_path):
@@ -104,6 +116,22 @@ def test_a_replay_gives_the_same_verdict_and_another_with_other_limits(smoke, nv
     assert other.node["verdict"] == "PASS"
     assert "REPLAY" in other.text
     assert not list((tmp_path / "other").glob("*_nodes.txt"))
+
+
+def test_a_replay_of_a_result_that_lacks_a_limit_does_not_blame_the_node(smoke, tmp_path):
+    """A result is older than the newest check, and to run again would bring nothing."""
+    first = smoke.rehearse("--shm-min-gb=0.001")
+    document = first.document
+    facts = document["node"]["facts"]
+    document["node"]["facts"] = [fact for fact in facts if fact.get("name") != "shm"]
+    assert len(document["node"]["facts"]) == len(facts) - 1
+    (tmp_path / "old.json").write_text(json.dumps(document))
+
+    again = smoke(f"--replay={tmp_path}/old.json", dump=tmp_path / "again")
+
+    assert again.status == 0
+    assert again.check("host.shm")["outcome"] == "UNKNOWN"
+    assert "holds no fact about shm" in again.check("host.shm")["message"]
 
 
 def _outcomes(ended):
@@ -144,14 +172,21 @@ def test_performance_joins_the_result_of_the_same_run(smoke):
     assert ended.check("performance.hbm_gbs", "gpu1")["value"] > 0
 
 
-def test_a_failed_liveness_stays_in_the_joined_result(smoke):
-    smoke.rehearse("--run-id=r1", "--rehearse-fault=gpu0:gemm:wrong")
+@pytest.mark.parametrize("run_id", [["--run-id=r1"], []], ids=["run-id", "local"])
+def test_a_failed_liveness_stays_in_the_joined_result(smoke, run_id):
+    """Without a run id too, where tier 2 is given limits that tier 1 was not."""
+    first = smoke.rehearse(*run_id, "--rehearse-fault=gpu0:gemm:wrong")
+    assert "joined with" not in first.text
 
-    ended = smoke.rehearse("-m", "tier2", "--run-id=r1")
+    ended = smoke.rehearse("-m", "tier2", *run_id, "--hbm-gbs-min=0.000001")
 
     assert ended.node["verdict"] == "FAIL"
+    assert ended.node["reasons"] == first.node["reasons"]
+    assert ended.outcome("performance.hbm_gbs", "gpu0") == "PASS"
     assert ended.node["name"] in (ended.dump / "failing_nodes.txt").read_text()
     assert ended.status == 1
+    assert ": PASS (REHEARSAL" in ended.text
+    assert "joined with tier1 of the same run: FAIL in all" in ended.text
 
 
 def test_both_tiers_in_one_run_use_one_import(smoke):
@@ -199,6 +234,7 @@ def test_the_started_mark_carries_the_nodes_own_bound(smoke):
     # inventory, snapshot, import, the GPUs, then pytest's start and the writing of the result
     assert mark["bound"] == pytest.approx(6.5 + 16.5 + 121.5 + 10 + 15 + 30)
     assert mark["run_id"] == "local"
+    assert mark["rank"] is None
     assert mark["tiers"] == ["tier1"]
     assert ended.node["bound"] == mark["bound"]
     assert not path.exists()

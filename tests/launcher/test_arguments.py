@@ -16,7 +16,7 @@ from tests.launcher.conftest import ROOT
 SCRIPTS = ["node-smoke", ".ci/run"]
 DUMP_PATH = "--dump-path={user}/output/preflight"
 AGGREGATE = ["reporting", "aggregate"]
-TESTS = ["pytest", "tests", "-n", "2"]
+SELFTEST = ["pytest", "-n", "2"]
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
@@ -33,8 +33,11 @@ def test_shellcheck_finds_nothing():
 
 def test_launcher_keeps_to_bash_42(launcher):
     assert not re.search(r"@[QEPAaUuLKk]\}|wait -n|(local|declare) -n", launcher)
-    bare = re.findall(r'(?<!\+)"\$\{(\w+)\[@\]\}"', launcher)
-    assert set(bare) == {"candidates", "what"}  # which are never empty
+    never_empty = (
+        '*) run_args+=(tests) ;;\n    esac\n    exec "$python" -m pytest -n 2 "${run_args[@]}"'
+    )
+    bare = re.findall(r'(?<!\+)"\$\{(\w+)\[@\]\}"', launcher.replace(never_empty, ""))
+    assert set(bare) == {"candidates", "what"}  # which are never empty either
 
 
 @pytest.mark.parametrize(
@@ -57,8 +60,20 @@ def test_launcher_keeps_to_bash_42(launcher):
         (["-m", "help"], ["pytest", DUMP_PATH, "-m", "help"]),
         (["-k", "selftest"], ["pytest", DUMP_PATH, "-k", "selftest"]),
         (["--", "aggregate"], ["pytest", DUMP_PATH, "aggregate"]),
-        (["--with-torch", "selftest", "--version"], [*TESTS, "--version"]),
-        (["selftest", "--", "-x", "--junitxml", "a"], [*TESTS, "-x", "--junitxml={user}/a"]),
+        (["--with-torch", "selftest", "--version"], [*SELFTEST, "--version", "tests"]),
+        (
+            ["selftest", "--", "-x", "--junitxml", "a"],
+            [*SELFTEST, "-x", "--junitxml={user}/a", "tests"],
+        ),
+        # All of the self-tests, unless some are named.
+        (["selftest"], [*SELFTEST, "tests"]),
+        (["selftest", "-k", "x y"], [*SELFTEST, "-k", "x y", "tests"]),
+        (["selftest", "--ignore=tests/x"], [*SELFTEST, "--ignore=tests/x", "tests"]),
+        (["selftest", "tests/x"], [*SELFTEST, "tests/x"]),
+        (
+            ["selftest", "-v", "tests/a.py::b", "tests/c"],
+            [*SELFTEST, "-v", "tests/a.py::b", "tests/c"],
+        ),
         (["aggregate", "--dump-path", "d"], [*AGGREGATE, "--dump-path={user}/d"]),
         (["aggregate", "--", "--help"], [*AGGREGATE, DUMP_PATH, "--help"]),
     ],
@@ -67,8 +82,9 @@ def test_what_is_handed_over(ready, given, passed):
     assert ready.argv(*given) == [word.format(user=ready.user) for word in passed]
 
 
-def test_path_options_are_those_of_the_plugin(path_options):
-    assert {option.flag for option in options.ALL if option.path} <= set(path_options)
+def test_path_options_are_those_of_the_plugin_and_of_pytest(path_options):
+    ours = {option.flag for option in options.ALL if option.path}
+    assert set(path_options) == ours | {"--junitxml", "--junit-xml"}
 
 
 @pytest.mark.parametrize("spaced", [True, False])

@@ -114,6 +114,16 @@ def lines(path: Path) -> list[str]:
     return path.read_text().splitlines()
 
 
+def left(dump: Path) -> list[str]:
+    """Return the files below a dump path."""
+    return sorted(str(p.relative_to(dump)) for p in dump.rglob("*") if not p.is_dir())
+
+
+def published(dump: Path, file="smoke/n1.json"):
+    """Return the object `node` of a result that was published."""
+    return json.loads((dump / file).read_bytes())["node"]
+
+
 class Clock:
     """A time that passes only while somebody sleeps; what is planned happens on the way."""
 

@@ -210,7 +210,7 @@ RECORDED = {"options": {"system_root": {"value": "/x/root", "source": "flag"}}}
     ],
 )
 def test_without_a_run_id_boot_time_and_what_was_looked_at_must_agree(ours, theirs, expected):
-    """Limits need not: who gives a flag of tier 2 to tier 2 alone must not lose a FAIL of tier 1."""
+    """Limits need not: a flag given to tier 2 alone must not lose a FAIL of tier 1."""
     local = {"run_id": "local"}
 
     assert may_join(local | ours, local | theirs) is expected

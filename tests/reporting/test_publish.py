@@ -9,7 +9,7 @@ import pytest
 from reporting import load, publish
 from reporting.cli import main
 from tests.reporting import make
-from tests.reporting.make import T0, left
+from tests.reporting.make import T0, left, published
 
 
 def test_a_result_and_its_junit_are_written_and_said(dump, send, capsys):
@@ -94,7 +94,7 @@ def test_a_broken_file_that_lies_there_is_replaced(dump, send):
     make.put(dump / "smoke/n1.json", b"{")
 
     assert send() == 0
-    assert node(dump)["name"] == "n1"
+    assert published(dump)["name"] == "n1"
 
 
 def test_what_python_writes_and_json_does_not_know_is_no_reason_to_lose_a_result(dump, send):

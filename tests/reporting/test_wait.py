@@ -97,13 +97,6 @@ def test_a_timeout_of_0_merges_what_is_there_now(dump, clock, expected):
     assert seen.nodes["n1"].open_mark
 
 
-def test_a_timeout_of_0_does_not_wait_for_a_dump_path_either(tmp_path, clock):
-    with pytest.raises(FileNotFoundError):
-        wait(tmp_path / "never", clock, "n1", timeout=0)
-
-    assert clock.now == T0
-
-
 def test_a_mark_of_long_ago_is_not_awaited(dump, clock):
     make.started(dump, "n1", bound=20.0, started=T0 - 86_400)
 
@@ -247,11 +240,12 @@ def test_a_dump_path_that_appears_while_waiting_is_read(tmp_path, clock):
     assert seen.nodes["n1"].result
 
 
-def test_a_dump_path_that_never_appears_raises_at_the_end(tmp_path, clock):
+@pytest.mark.parametrize("timeout", [60, 0])
+def test_a_dump_path_that_never_appears_raises_at_the_end(tmp_path, clock, timeout):
     with pytest.raises(FileNotFoundError):
-        wait(tmp_path / "never", clock, "n1")
+        wait(tmp_path / "never", clock, "n1", timeout=timeout)
 
-    assert clock.now - T0 == pytest.approx(60)
+    assert clock.now - T0 == pytest.approx(timeout)
 
 
 def test_a_file_system_that_stumbles_does_not_end_the_wait(dump, clock):
