@@ -47,6 +47,9 @@ _INTRO = """Each is one function in `smoke_tests/`; its id and the outcomes belo
 | HUNG | | was being judged when the run was stopped; counts as FAIL |
 | LOST | | was to be judged and never was (stopped, or its worker died); counts as FAIL |
 
+A run that broke off leaves one check more in each tier that it was to judge, `run.complete`, which
+failed; judged again, the tier is rid of it.
+
 """
 
 

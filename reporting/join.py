@@ -78,13 +78,13 @@ def _joined_node(ours: Json, theirs: Json, one: Node, other: Node) -> Json:
         "finished": max(one.ended, other.ended),
         "bound": max(one.bound, other.bound),
         "tiers": sorted({*one.tiers, *other.tiers}),
-        "interrupted": one.interrupted or other.interrupted,
+        "interrupted": one.interrupted,  # theirs is among the checks of their tier
         "verdict": "FAIL" if reasons else "PASS",
         "reasons": reasons,
         "warnings": _said("WARN", checks, one.warnings, other.warnings, one, other),
         "unknowns": _said("UNKNOWN", checks, one.unknowns, other.unknowns, one, other),
         "coverage": coverage(checks),
-        "options": {**theirs.get("options", {}), **ours.get("options", {})},
+        "options": _options(ours.get("options", {}), theirs.get("options", {}), one, other),
         "durations": {**other.durations, **one.durations},
         "checks": raw,
         "facts": _facts(ours, theirs),
@@ -93,14 +93,26 @@ def _joined_node(ours: Json, theirs: Json, one: Node, other: Node) -> Json:
 
 def _checks(ours: Json, theirs: Json, one: Node, other: Node) -> tuple[list[Json], list[Check]]:
     """Return the checks of both, as written and as understood, those of *theirs* in front."""
-    again = {(check.id, check.device) for check in one.checks}
+    again = {(check.id, check.device, check.tier) for check in one.checks}
     kept = [
         (raw, check)
         for raw, check in zip(theirs["checks"], other.checks, strict=True)
-        if check.tier not in one.tiers and (check.id, check.device) not in again
+        if check.tier not in one.tiers and (check.id, check.device, check.tier) not in again
     ]
     raws = [raw for raw, _ in kept] + ours["checks"]
     return raws, [check for _, check in kept] + one.checks
+
+
+def _options(ours: Json, theirs: Json, one: Node, other: Node) -> Json:
+    """Return the options of both: what somebody chose for one tier is not undone by a default."""
+    chosen = {
+        name
+        for name, option in other.options.items()
+        if option.source != "default"
+        and name in one.options
+        and one.options[name].source == "default"
+    }
+    return {**theirs, **ours, **{name: theirs[name] for name in chosen}}
 
 
 def _beside(messages: list[str], node: Node) -> list[str]:

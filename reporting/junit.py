@@ -71,7 +71,7 @@ def _properties(xml: XMLGenerator, check: Check) -> None:
         "warning": check.message if check.outcome == "WARN" else "",
         "value": "" if check.value is None else f"{check.value:.9g}",
         "unit": check.unit,
-        "limit": "" if check.limit is None else f"{check.limit:.17g}",
+        "limit": "" if check.limit is None else f"{check.limit:.9g}",
     }
     known = {name: value for name, value in values.items() if value}
     if not known:

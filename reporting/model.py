@@ -205,19 +205,16 @@ def failures(checks: Iterable[Check]) -> list[str]:
     """Return the messages of what failed, without those that another failure already explains."""
     failed = [c for c in checks if c.outcome in FAILING]
     known = {(c.id, c.device) for c in failed if c.outcome == "FAIL"}
-    return [c.message for c in failed if known.isdisjoint({(c.cause, c.device), (c.cause, "")})]
+    own = (c for c in failed if known.isdisjoint({(c.cause, c.device), (c.cause, "")}))
+    return list(dict.fromkeys(c.message for c in own))
 
 
 def same_machine(one: Node | Mark, other: Node | Mark) -> bool:
     """Tell whether two documents under one name came from one machine.
 
-    Within a run with an id, a second boot or a second rank is a second machine: nobody restarts a
-    node in a run, or gives it two ranks.
+    Within a run with an id, a second boot is a second machine: nobody restarts a node in a run.
     """
     if fold(one.hostname) != fold(other.hostname):
-        return False
-    ranks = {one.rank, other.rank} - {None}
-    if one.run_id != LOCAL and len(ranks) > 1:
         return False
     booted = one.boot_id and other.boot_id and one.boot_id != other.boot_id
     return one.run_id == LOCAL or not booted

@@ -216,3 +216,23 @@ def test_what_was_not_judged_after_the_first_failure_is_lost(smoke):
         "outcome": "LOST",
         "message": "host.shm was not judged: the run ended before that; run again",
     }
+
+
+def test_a_tier_that_was_stopped_is_made_good_by_judging_it_again(smoke):
+    smoke.rehearse("-m", "tier1", "--run-id=r1")
+    run = smoke.start(
+        "--rehearse", "-m", "tier2", "--run-id=r1", environment={"STUB_TORCH": "hang"}
+    )
+    run.fact('"fact":"inventory"')
+    run.process.send_signal(signal.SIGTERM)
+    stopped = run.end()
+    assert stopped.node["verdict"] == "FAIL"
+    assert stopped.outcome("run.complete") == "FAIL"
+    assert "the run was stopped by SIGTERM" in stopped.node["reasons"][0]
+
+    again = smoke.rehearse("-m", "tier2", "--run-id=r1")
+
+    assert again.status == 0
+    assert again.node["verdict"] == "PASS"
+    assert again.node["interrupted"] == ""
+    assert again.node["tiers"] == ["tier1", "tier2"]

@@ -20,7 +20,7 @@ RESET = "; look for it in dmesg, reset the GPU or reboot the node, and run again
         ("segv", "ended its process: the process was ended by SIGSEGV", AGAIN),
         ("exit", "ended its process: the process exited with code 0 without an answer", AGAIN),
         ("raise", "failed: RuntimeError: rehearsed fault: the driver said no", RESET),
-        ("garbage", "failed: answered garbage: b'\\x00\\xff\\xfe not an answer'", RESET),
+        ("garbage", "failed: answered garbage: b'\\x00\\xff\\xfe not an answer'", AGAIN),
         ("hang", "hung: no answer in 1 s (--per-gpu-timeout-sec), process", RESET),
     ],
 )

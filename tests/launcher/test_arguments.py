@@ -16,7 +16,7 @@ from tests.launcher.conftest import ROOT
 SCRIPTS = ["node-smoke", ".ci/run"]
 DUMP_PATH = "--dump-path={user}/output/preflight"
 AGGREGATE = ["reporting", "aggregate"]
-SELFTEST = ["pytest", "-n", "2"]
+SELFTEST = ["pytest", "-n", "2", "-o", "testpaths=tests"]
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
@@ -60,15 +60,15 @@ def test_launcher_keeps_to_bash_42(launcher):
         (["-m", "help"], ["pytest", DUMP_PATH, "-m", "help"]),
         (["-k", "selftest"], ["pytest", DUMP_PATH, "-k", "selftest"]),
         (["--", "aggregate"], ["pytest", DUMP_PATH, "aggregate"]),
-        (["--with-torch", "selftest", "--version"], [*SELFTEST, "--version", "tests"]),
+        (["--with-torch", "selftest", "--version"], [*SELFTEST, "--version"]),
         (
             ["selftest", "--", "-x", "--junitxml", "a"],
-            [*SELFTEST, "-x", "--junitxml={user}/a", "tests"],
+            [*SELFTEST, "-x", "--junitxml={user}/a"],
         ),
         # All of the self-tests, unless some are named.
-        (["selftest"], [*SELFTEST, "tests"]),
-        (["selftest", "-k", "x y"], [*SELFTEST, "-k", "x y", "tests"]),
-        (["selftest", "--ignore=tests/x"], [*SELFTEST, "--ignore=tests/x", "tests"]),
+        (["selftest"], [*SELFTEST]),
+        (["selftest", "-k", "x y"], [*SELFTEST, "-k", "x y"]),
+        (["selftest", "--ignore=tests/x"], [*SELFTEST, "--ignore=tests/x"]),
         (["selftest", "tests/x"], [*SELFTEST, "tests/x"]),
         (
             ["selftest", "-v", "tests/a.py::b", "tests/c"],

@@ -175,7 +175,7 @@ def may_join(ours=None, theirs=None, window=3600.0):
         ({"rehearsal": True}, False),
         ({"hostname": "other"}, False),
         ({"boot_id": "other"}, False),
-        ({"rank": 1}, False),
+        ({"rank": 1}, True),
         ({"rank": 0}, True),
     ],
 )

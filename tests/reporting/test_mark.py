@@ -38,11 +38,9 @@ def test_a_mark_is_left_where_the_merge_looks(tmp_path):
     [
         ({"hostname": "a1.elsewhere", "boot_id": "b2"}, "a1.elsewhere"),
         ({"boot_id": "b2"}, "a1.site"),
-        ({"rank": 1}, "a1.site"),
     ],
 )
 def test_a_second_machine_of_that_name_leaves_a_mark_of_its_own(tmp_path, other, host):
-    """In containers that share a host name the rank alone tells them apart."""
     leave(tmp_path)
     leave(tmp_path, **other)
 
@@ -55,13 +53,6 @@ def test_a_withdrawn_mark_is_gone_and_a_later_one_stays(tmp_path):
     assert list(tmp_path.rglob("*.started")) == []
 
     leave(tmp_path, started=2000.0)
-    leave(tmp_path, "--withdraw")
-
-    assert [p.name for p in tmp_path.rglob("*.started")] == ["a1.started"]
-
-
-def test_another_ranks_mark_is_not_withdrawn(tmp_path):
-    leave(tmp_path, rank=1)
     leave(tmp_path, "--withdraw")
 
     assert [p.name for p in tmp_path.rglob("*.started")] == ["a1.started"]

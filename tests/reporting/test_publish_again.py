@@ -89,7 +89,7 @@ def test_without_a_run_id_another_boot_is_not_joined_and_no_other_machine(dump, 
     assert left(dump) == ["junit/n1.xml", "smoke/n1.json"]
 
 
-@pytest.mark.parametrize("other", [{"hostname": "right"}, {"boot_id": "other"}, {"rank": 1}])
+@pytest.mark.parametrize("other", [{"hostname": "right"}, {"boot_id": "other"}])
 def test_a_second_machine_under_one_name_gets_files_of_its_own(dump, send, other):
     host = other.get("hostname", "n1")
     send(rank=0)
@@ -131,14 +131,6 @@ def test_without_a_run_id_another_rank_is_the_same_machine(dump, send):
     send(run_id="local", rank=0, started=T0 + 60)
 
     assert left(dump) == ["junit/n1.xml", "smoke/n1.json"]
-
-
-def test_a_mark_of_another_rank_is_another_machines(dump, send):
-    make.started(dump, rank=1)
-
-    send(rank=0)
-
-    assert left(dump) == ["junit/n1~n1.xml", "smoke/n1.started", "smoke/n1~n1.json"]
 
 
 def test_another_machines_leftover_of_an_old_run_is_replaced(dump, send):
