@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
 import signal
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -65,15 +65,19 @@ def test_a_run_directory_that_is_removed_is_a_reason_in_a_result_that_is_written
 
     assert ended.left == []
     assert ended.status == 1, ended.text
-    assert ended.node["verdict"] == "FAIL"
+    assert (ended.node["verdict"], ended.node["partial"]) == ("FAIL", False)
     assert f"the run directory {folder} was removed during the run" in ended.node["reasons"]
     assert ended.seconds < 15
 
 
-_FULL = "exec unshare -m sh -c 'mount -t tmpfs -o size=64k tmpfs /dev/shm && exec \"$@\"' -"
+_FULL = (
+    "exec unshare -m sh -c 'mount -t tmpfs -o size={} tmpfs /dev/shm || exit 9;"
+    ' {} exec "$@"\' - "$python" "$@"'
+)
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="a full file system is made as root")
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="a full file system is made as root")
+@as_root
 @pytest.mark.parametrize("second", [True, False], ids=["runtime-dir", "no-runtime-dir"])
 def test_a_full_dev_shm_sends_a_run_elsewhere(smoke, tmp_path, second):
     runtime, temporary = tmp_path / "runtime", tmp_path / "temporary"
@@ -83,7 +87,8 @@ def test_a_full_dev_shm_sends_a_run_elsewhere(smoke, tmp_path, second):
         "XDG_RUNTIME_DIR": str(runtime) if second else "",
         "TMPDIR": str(temporary),
     }
-    python = behind.python(tmp_path, f'{_FULL} "$python" "$@"')
+    fill = "cat /dev/zero >/dev/shm/filler 2>/dev/null;"
+    python = behind.python(tmp_path, _FULL.format("64k", fill))
     ended = smoke.rehearse("-n0", python=python, environment=environment)
 
     assert ended.status == 0, ended.text
@@ -96,22 +101,51 @@ def test_a_full_dev_shm_sends_a_run_elsewhere(smoke, tmp_path, second):
     assert [*runtime.iterdir(), *temporary.iterdir()] == []
 
 
-_SLOW_MARK = """
+@as_root
+def test_a_dev_shm_that_fills_up_meanwhile_costs_the_result_and_not_the_verdict(smoke, tmp_path):
+    python = behind.python(tmp_path, _FULL.format("2m", ""))
+    run = smoke.start("--rehearse", SLOW, "-n0", python=python)
+    shm = Path(f"/proc/{run.process.pid}/root/dev/shm")
+    run.wait_for(lambda: list(shm.glob(f"node-smoke-{run.process.pid}-*/collected-*.json")))
+    with (shm / "filler").open("wb", 0) as file, contextlib.suppress(OSError):
+        while True:
+            file.write(bytes(4096))
+    ended = run.end()
+
+    assert ended.left == []
+    assert ended.status == 3, ended.text
+    assert ": PASS (REHEARSAL" in ended.text
+    assert f"NOT WRITTEN: no result in {ended.dump} (/dev/shm/node-smoke-" in ended.text
+    assert "No space left on device)" in ended.text
+    assert "Traceback" not in ended.text
+
+
+_SLOW = """
 import sys, time
 
 class Slow:
     def find_spec(self, name, path=None, target=None):
-        if name == "reporting.mark":
+        if name == "reporting.{}":
             time.sleep(1.2)
 
 sys.meta_path.insert(0, Slow())
 """
 
 
-def test_a_run_that_ends_before_its_mark_was_written_leaves_no_mark(smoke, tmp_path):
+@pytest.fixture
+def slow(tmp_path):
+    """Have a module of the reporter take its time to begin: give the environment for that."""
+
+    def make(module):
+        (tmp_path / "sitecustomize.py").write_text(_SLOW.format(module))
+        return {"PYTHONPATH": f"{tmp_path}:{STUBS}"}
+
+    return make
+
+
+def test_a_run_that_ends_before_its_mark_was_written_leaves_no_mark(smoke, slow):
     """Written after the result, nobody would answer it: the node would count as dead."""
-    (tmp_path / "sitecustomize.py").write_text(_SLOW_MARK)
-    environment = {"NODE_RANK": "0", "PYTHONPATH": f"{tmp_path}:{STUBS}"}
+    environment = {"NODE_RANK": "0", **slow("mark")}
     waits = ["--expected-nodes=2", "--wait-timeout-sec=2"]  # longer than the mark takes
     run = smoke.start("--rehearse", "-n0", *waits, environment=environment)
     run.fact('"fact":"inventory"')
@@ -151,17 +185,54 @@ def test_a_run_that_is_stopped_while_it_waits_for_others_keeps_its_own_result(sm
     assert not list(ended.dump.glob("*_nodes.txt"))
 
 
-def test_a_second_signal_does_not_cost_the_result(smoke):
-    run = smoke.start("--rehearse", "--rehearse-fault=gpu0:gemm:hang", "-n0")
-    run.collected()
+def test_a_run_that_is_stopped_while_its_result_is_written_writes_it(smoke, slow):
+    """The verdict is out, and what is left to do is bounded."""
+    environment = {"PYTHONUNBUFFERED": "1", **slow("publish")}
+    run = smoke.start("--rehearse", "-n0", environment=environment)
+    told = iter(run.process.stdout.readline, "")
+    assert any(": PASS (REHEARSAL" in line for line in told)
     run.process.send_signal(signal.SIGTERM)
-    for _ in range(20):
-        try:
-            run.process.wait(0.02)
-        except subprocess.TimeoutExpired:
-            run.process.send_signal(signal.SIGTERM)
     ended = run.end()
 
     assert ended.left == []
-    assert ended.node["interrupted"] == "SIGTERM"
+    assert ended.status == 0, ended.text
+    assert (ended.node["verdict"], ended.node["interrupted"]) == ("PASS", "")
+    assert "NOT WRITTEN" not in ended.text
+
+
+@pytest.mark.parametrize("damage", ["cut", "gone"])
+def test_a_list_of_checks_that_is_lost_fails_the_node_and_replaces_a_pass(smoke, damage):
+    smoke.rehearse()
+    run = smoke.start("--rehearse", "--rehearse-fault=gpu0:gemm:slow=1", "-n0")
+    run.collected()
+    (path,) = _folder(run).glob("collected-*.json")
+    if damage == "cut":
+        os.truncate(path, 30)
+    else:
+        path.unlink()
+    ended = run.end()
+
+    assert ended.status == 1
     assert ended.node["verdict"] == "FAIL"
+    assert ended.node["reasons"] == [
+        "the list of the checks was lost from the run directory: run again"
+    ]
+    assert (ended.dump / "passing_nodes.txt").read_text() == ""
+
+
+@pytest.mark.parametrize("damage", ["nested", "emptied"])
+def test_facts_that_are_beyond_reading_are_damage_at_once(smoke, damage):
+    run = smoke.start("--rehearse", "--rehearse-fault=gpu0:gemm:slow=1", "-n0")
+    run.fact('"device":"gpu1","stage":"gemm"')
+    run.collected()
+    path = _folder(run) / "facts.jsonl"
+    if damage == "nested":
+        with path.open("ab") as file:
+            file.write(b'{"fact":"end","x":' + b"[" * 5000 + b"\n")
+    else:
+        os.truncate(path, 0)
+    ended = run.end()
+
+    assert ended.status == 1
+    assert ended.seconds < 15
+    assert any("facts" in reason for reason in ended.node["reasons"])
