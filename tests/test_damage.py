@@ -51,7 +51,7 @@ def test_facts_that_lose_their_end_are_damaged_by_the_next_one(smoke):
 
     assert ended.left == []
     assert ended.status == 1, ended.text
-    assert any(r.startswith("a line of the facts is damaged: ") for r in ended.node["reasons"])
+    assert any("a line of the facts is damaged: " in r for r in ended.node["reasons"])
     assert "INTERNALERROR" not in ended.text
 
 
@@ -215,7 +215,7 @@ def test_a_list_of_checks_that_is_lost_fails_the_node_and_replaces_a_pass(smoke,
     assert ended.status == 1
     assert ended.node["verdict"] == "FAIL"
     assert ended.node["reasons"] == [
-        "the list of the checks was lost from the run directory: run again"
+        "the list of checks was lost from the run directory: run again"
     ]
     assert (ended.dump / "passing_nodes.txt").read_text() == ""
 

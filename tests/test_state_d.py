@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -60,17 +61,16 @@ def unkillable(pids):
 def test_a_gpu_that_no_signal_ends_costs_one_deadline(smoke, frozen, hung, workers):
     faults = [f"--rehearse-fault={gpu}:allocate:block={frozen}/{gpu}" for gpu in hung]
     run = smoke.start("--rehearse", *faults, f"--per-gpu-timeout-sec={TIMEOUT}", *workers)
-    forked = run.fact('"stage":"bind"')
+    forked = run.fact('"stage":"bind"') and time.monotonic()
 
     run.process.wait(timeout=30)
+    took = time.monotonic() - forked
     at_the_end = unkillable(run.ours())
     ended = run.end()
 
-    assert forked
+    assert took < TIMEOUT + 3
     assert len(at_the_end) == len(hung)
     assert ended.status == 1
-    # From the fork: two seconds of pytest's own start and of two torch-less imports are in here.
-    assert ended.seconds < TIMEOUT + 3 + 2
     assert ended.node["verdict"] == "FAIL"
     for gpu in hung:
         check = ended.check("gpu.allocate", gpu)
