@@ -1,13 +1,20 @@
-"""GPUs: there, usable, nobody else's."""
+"""GPUs: there, usable, healthy, nobody else's."""
 
 import pytest
 
 pytestmark = pytest.mark.tier1
 
 
+@pytest.mark.quick
 def test_visible(gpus_visible):
     """With fewer GPUs than its ranks need, a job dies at start or shares a device."""
     gpus_visible()
+
+
+@pytest.mark.quick
+def test_enumerated(tools):
+    """A GPU that PCI shows and the vendor's tool does not (or the reverse) is about to be lost."""
+    tools.list_the_same()
 
 
 def test_bind(gpu):
@@ -30,7 +37,68 @@ def test_gemm(gpu):
     gpu.multiplies()
 
 
+@pytest.mark.quick
+def test_processes(gpu):
+    """A process that an earlier job left on the GPU keeps its memory and its time."""
+    gpu.owners.is_nobodys()
+
+
+@pytest.mark.quick
+def test_unplaced_processes(gpu_processes_unplaced):
+    """Some tools tell which processes hold GPUs and not which GPU each of them holds."""
+    gpu_processes_unplaced()
+
+
+@pytest.mark.quick
 def test_memory_in_use(gpu, judge):
     """Memory in use before we came is a leaked process: the next job runs out of memory."""
-    used = gpu.memory_in_use().used / 2**30
+    used = gpu.health.memory_in_use().used / 2**30
     judge.expect("memory in use before the test", used, below="hbm_busy_threshold_gib")
+
+
+@pytest.mark.quick
+def test_ecc(gpu):
+    """An uncorrectable memory error has already spoilt somebody's results, or ended their job."""
+    gpu.health.has_no_errors()
+
+
+@pytest.mark.quick
+def test_repairs(gpu):
+    """Memory that waits for its repair, or can't be repaired any more, fails under load."""
+    gpu.health.needs_no_repair()
+
+
+@pytest.mark.quick
+def test_recovery(gpu):
+    """A device that its driver has lost, or wants reset, does not survive the next job."""
+    gpu.health.needs_no_recovery()
+
+
+@pytest.mark.quick
+def test_throttle(gpu):
+    """Clocks held down by heat or power while nothing runs are worse when something does."""
+    gpu.health.is_not_slowed()
+
+
+@pytest.mark.quick
+def test_pcie(gpu):
+    """A link with lanes missing slows every copy between host, network and GPU."""
+    gpu.health.has_its_whole_link()
+
+
+@pytest.mark.quick
+def test_activity(gpu):
+    """A GPU that is busy before we use it works for somebody else."""
+    gpu.health.is_idle()
+
+
+@pytest.mark.quick
+def test_mode(gpu):
+    """A GPU cut into MIG instances offers each rank a fraction of itself."""
+    gpu.health.is_undivided()
+
+
+@pytest.mark.quick
+def test_links(gpu):
+    """Without NVLink or XGMI between two GPUs, collectives fall back to PCIe unnoticed."""
+    gpu.links.are_whole()

@@ -12,6 +12,7 @@ def test_torch(torch_imports):
     torch_imports()
 
 
+@pytest.mark.quick
 def test_memlock(host_limit, judge):
     """RDMA pins memory: below this limit the job fails when the fabric is loaded, not at start."""
     soft = host_limit("memlock").value
@@ -22,6 +23,7 @@ def test_memlock(host_limit, judge):
         judge.expect(what, soft / 2**30, at_least="ulimit_l_min_gb")
 
 
+@pytest.mark.quick
 def test_shm(host_limit, judge):
     """NCCL's shared-memory transport and data loaders live in /dev/shm."""
     judge.expect("/dev/shm", host_limit("shm").value / 2**30, at_least="shm_min_gb")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -14,6 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+
+from tests.healthy import nvidia as healthy_nvidia
 
 CLONE = Path(__file__).parent.parent
 STUBS = CLONE / "tests" / "stubs"
@@ -205,42 +208,40 @@ UUIDS = ("GPU-8b0e7153-bf7c-3706-d85c-524e44006655", "GPU-9a6656c9-0bd5-482a-90a
 
 
 class NvidiaNode:
-    """A recorded node with two H200: a tree for --system-root, a tool on PATH, devices in torch."""
+    """A healthy node with two H200: a tree for --system-root, a tool on PATH, devices in torch."""
 
     def __init__(self, folder: Path):
         self.root, self._bin = folder / "root", folder / "bin"
-        self.used = [0, 0]
-        for minor, (address, gpu) in enumerate(zip(ADDRESSES, UUIDS, strict=True)):
-            pci = self.root / "sys/bus/pci/devices" / address
-            self._write(pci / "vendor", "0x10de\n")
-            self._write(pci / "class", "0x030200\n")
-            text = f"Model: \t\t NVIDIA H200\nGPU UUID: \t {gpu}\nDevice Minor: \t {minor}\n"
-            self._write(self.root / "proc/driver/nvidia/gpus" / address / "information", text)
-        self._write(self.root / "proc/driver/nvidia/version", "NVRM version: 580.159.04\n")
-        limits = "Max locked memory         unlimited            unlimited            bytes     \n"
-        self._write(self.root / "proc/self/limits", limits)
-        (self.root / "dev/shm").mkdir(parents=True)
-        self.tool(self._xml)
+        self._bin.mkdir()
+        self.used, self.there = [0, 0], [0, 1]
+        healthy_nvidia.tree(self.root, **self._shape)
+        for file in (self.root / "proc/driver/nvidia/gpus").glob("*/information"):
+            file.write_text(self._named(file.read_text()))
+        self.answers = {
+            "-q -x": self._query,
+            "topo -m": lambda: healthy_nvidia.topo(**self._shape),
+            "nvlink -s": lambda: self._named(healthy_nvidia.nvlink(**self._shape)),
+            "--version": lambda: healthy_nvidia.version(**self._shape),
+        }
+        self._install()
 
-    def tool(self, text) -> None:
-        """Put an `nvidia-smi` on PATH that prints *text*, or runs it when it starts with `#!`."""
-        self._bin.mkdir(exist_ok=True)
-        body = text if isinstance(text, str) else text()
-        path = self._bin / "nvidia-smi"
-        if not body.startswith("#!"):
-            answer = self._bin / "answer.xml"
-            answer.write_text(body)
-            body = f"#!/bin/sh\nexec cat {answer}\n"
-        path.write_text(body)
-        path.chmod(0o755)
+    def tool(self, text: str, call: str = "-q -x") -> None:
+        """Let `nvidia-smi` print *text* for *call*, or be the script that starts with `#!`."""
+        if text.startswith("#!"):
+            self._script(text)
+        else:
+            self.answers[call] = lambda: text
+            self._install()
 
     def in_use(self, *mib: int) -> None:
         """Have the tool report *mib* in use, one number a GPU."""
         self.used = list(mib)
-        self.tool(self._xml)
+        self._install()
 
     def lose(self, position: int) -> None:
-        """Take a GPU off the bus."""
+        """Take a GPU off the bus, where its driver and its tool do not find it either."""
+        self.there.remove(position)
+        self._install()
         shutil.rmtree(self.root / "sys/bus/pci/devices" / ADDRESSES[position])
         shutil.rmtree(self.root / "proc/driver/nvidia/gpus" / ADDRESSES[position])
 
@@ -253,16 +254,38 @@ class NvidiaNode:
         gpus = ",".join(f"{a}/{u}" for a, u in zip(ADDRESSES, UUIDS, strict=True))
         return {"PATH": f"{self._bin}:{os.environ['PATH']}", "STUB_GPUS": gpus}
 
-    def _xml(self) -> str:
-        one = "<gpu id='0000{}'><uuid>{}</uuid><fb_memory_usage><total>143771 MiB</total>"
-        one += "<used>{} MiB</used></fb_memory_usage></gpu>"
-        rows = zip(ADDRESSES, UUIDS, self.used, strict=True)
-        return f"<nvidia_smi_log>{''.join(one.format(*row) for row in rows)}</nvidia_smi_log>"
+    def _query(self) -> str:
+        used = [self.used[position] for position in self.there]
+        parts = self._named(healthy_nvidia.query(**self._shape)).split("<fb_memory_usage>")
+        texts = [
+            re.sub(r"<used>\d+", f"<used>{n}", p, count=1)
+            for n, p in zip(used, parts[1:], strict=True)
+        ]
+        return "<fb_memory_usage>".join([parts[0], *texts])
 
-    @staticmethod
-    def _write(path: Path, text: str) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    def _install(self) -> None:
+        lines = ["#!/bin/sh", 'case "$*" in']
+        for number, (call, answer) in enumerate(self.answers.items()):
+            path = self._bin / f"answer{number}"
+            path.write_text(answer())
+            lines.append(f"'{call}') exec cat {path} ;;")
+        self._script("\n".join([*lines, "esac", "echo unknown option >&2; exit 2", ""]))
+
+    def _script(self, text: str) -> None:
+        path = self._bin / "nvidia-smi"
         path.write_text(text)
+        path.chmod(0o755)
+
+    @property
+    def _shape(self) -> dict:
+        there = [ADDRESSES[position] for position in self.there]
+        return {"count": len(there), "driver": "580.159.04", "addresses": there}
+
+    def _named(self, text: str) -> str:
+        """Return *text* of a healthy node with this node's UUIDs in it."""
+        for index, position in enumerate(self.there):
+            text = text.replace(healthy_nvidia.Node.uuid(index), UUIDS[position])
+        return text
 
 
 @pytest.fixture

@@ -17,10 +17,23 @@ CHECKS = {
     "gpu.memory",
     "gpu.allocate",
     "gpu.gemm",
+    "gpu.processes",
+    "gpu.unplaced_processes",
     "gpu.memory_in_use",
+    "gpu.ecc",
+    "gpu.repairs",
+    "gpu.recovery",
+    "gpu.throttle",
+    "gpu.pcie",
+    "gpu.activity",
+    "gpu.mode",
+    "gpu.links",
+    "gpu.enumerated",
     "host.memlock",
     "host.shm",
     "host.torch",
+    "tools.answer",
+    "tools.present",
 }
 
 
@@ -34,7 +47,8 @@ def test_a_rehearsal_passes_and_is_marked_as_one_everywhere(smoke, workers):
     assert node["rehearsal"] is True
     assert {c["id"] for c in node["checks"]} == CHECKS
     assert node["coverage"] == {
-        "checks": 14, "PASS": 10, "WARN": 0, "FAIL": 0, "UNKNOWN": 0, "N/A": 4, "HUNG": 0, "LOST": 0
+        "checks": 36, "PASS": 10, "WARN": 0, "FAIL": 0, "UNKNOWN": 0, "N/A": 26, "HUNG": 0,
+        "LOST": 0,
     }  # fmt: skip
     assert "REHEARSAL" in ended.text
     report = (ended.dump / "smoke_report.md").read_text()
@@ -62,7 +76,7 @@ def test_the_result_is_a_json_report_with_the_node_in_front_of_its_tests(smoke):
     assert keys.index("node") < keys.index("tests")
     assert ended.document["exitcode"] == 0
     assert ended.document["summary"]["passed"] == 10
-    assert len(ended.document["tests"]) == 14
+    assert len(ended.document["tests"]) == 36
     gemm = [t for t in ended.document["tests"] if "test_gemm[gpu0]" in t["nodeid"]]
     assert gemm[0]["outcome"] == "passed"
 
@@ -232,8 +246,8 @@ def test_the_started_mark_carries_the_nodes_own_bound(smoke):
     mark = json.loads(path.read_bytes())
     ended = run.end()
 
-    # inventory, snapshot, import, the GPUs, then pytest's start and the writing of the result
-    assert mark["bound"] == pytest.approx(6.5 + 16.5 + 121.5 + 10 + 15 + 30)
+    # inventory, canary, snapshot, import, the GPUs, then pytest's start and the result's writing
+    assert mark["bound"] == pytest.approx(6.5 + 13 + 23 + 121.5 + 10 + 15 + 30)
     assert mark["run_id"] == "local"
     assert mark["rank"] is None
     assert mark["tiers"] == ["tier1"]
