@@ -1,0 +1,1 @@
+"""Plays recorded cases under the real suite: fake tools, a tree for sysfs, and what came of it."""
