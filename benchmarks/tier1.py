@@ -46,6 +46,7 @@ def measure(gpus: int, repeats: int, folder: str) -> dict[str, dict[str, list[fl
     variants = {
         "floor": (floor, {}),
         "suite": (suite, {}),
+        "suite, no vendor's tool": (suite, {"PATH": "/nonexistent"}),
         "suite, one GPU": (suite, one_gpu),
         "floor, one core": ([*pinned, *floor], {}),
         "suite, one core": ([*pinned, *suite], {}),
