@@ -1,6 +1,6 @@
 """Tier 1 against the floor: wall clock and CPU, turn about, on this machine.
 
-    python benchmarks/tier1.py [--gpus N] [--repeats 5] [--out FILE.json]
+    python benchmarks/tier1.py [--gpus N] [--repeats 5] [--only VARIANT]… [--out FILE.json]
 
 CPU is what the whole machine spent (/proc/stat), so that no process of ours is left out: run it on
 a machine that does nothing else.
@@ -27,17 +27,20 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--gpus", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--only", action="append", help="a variant (repeatable; default: all)")
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        figures = measure(arguments.gpus, arguments.repeats, folder)
+        figures = measure(arguments.gpus, arguments.repeats, folder, arguments.only)
     print(table(figures))
     if arguments.out:
         arguments.out.write_text(json.dumps(figures, indent=1))
     return 0 if all(f["status"] == [0] * len(f["status"]) for f in figures.values()) else 1
 
 
-def measure(gpus: int, repeats: int, folder: str) -> dict[str, dict[str, list[float]]]:
+def measure(
+    gpus: int, repeats: int, folder: str, only: list[str] | None
+) -> dict[str, dict[str, list[float]]]:
     """Return seconds of wall clock and user CPU, and exit statuses, by variant."""
     one_gpu = {"CUDA_VISIBLE_DEVICES": "0", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
     floor = [sys.executable, str(CLONE / "benchmarks/floor.py"), str(gpus)]
@@ -51,9 +54,10 @@ def measure(gpus: int, repeats: int, folder: str) -> dict[str, dict[str, list[fl
         "floor, one core": ([*pinned, *floor], {}),
         "suite, one core": ([*pinned, *suite], {}),
     }
+    variants = {name: v for name, v in variants.items() if not only or name in only}
     figures = {name: {"wall": [], "user": [], "status": []} for name in variants}
-    for name in ("floor", "suite"):  # warm the page cache; not counted
-        run(*variants[name])
+    for variant in list(variants.values())[:2]:  # warm the page cache; not counted
+        run(*variant)
     for _ in range(repeats):
         for name, variant in variants.items():
             for key, value in zip(("wall", "user", "status"), run(*variant), strict=True):
@@ -89,7 +93,8 @@ def table(figures: dict[str, dict[str, list[float]]]) -> str:
     rows = ["| variant | wall s | spread | to the floor | user CPU s | to the floor |"]
     rows.append("| --- | --- | --- | --- | --- | --- |")
     for name, values in figures.items():
-        base = figures["floor, one core" if "one core" in name else "floor"]
+        base = figures.get("floor, one core" if "one core" in name else "floor")
+        base = base or next(iter(figures.values()))
         wall, user = statistics.median(values["wall"]), statistics.median(values["user"])
         by_wall = wall / statistics.median(base["wall"])
         by_user = user / statistics.median(base["user"])

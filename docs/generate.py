@@ -55,8 +55,8 @@ A run that broke off leaves one check more in each tier that it was to judge, `r
 failed; judged again, the tier is rid of it.
 
 `-m "tier1 and quick"` chooses those of tier 1 that need no torch, and imports none: about a second
-on a node. Its result is PARTIAL, since it is less than the tier. What is asked of vendors' tools, and
-what is made of the answers: [vendors' tools](vendor-tools.md).
+on a node. Its result is PARTIAL, since it is less than the tier. What is asked of vendors' tools,
+and what is made of the answers: [vendors' tools](vendor-tools.md).
 
 """
 
