@@ -247,7 +247,7 @@ def test_the_started_mark_carries_the_nodes_own_bound(smoke):
     ended = run.end()
 
     # inventory, canary, snapshot, import, the GPUs, then pytest's start and the result's writing
-    assert mark["bound"] == pytest.approx(6.5 + 13 + 23 + 121.5 + 10 + 15 + 30)
+    assert mark["bound"] == pytest.approx(6.5 + 19.5 + 27.5 + 121.5 + 10 + 15 + 30)
     assert mark["run_id"] == "local"
     assert mark["rank"] is None
     assert mark["tiers"] == ["tier1"]
