@@ -17,6 +17,8 @@ from pathlib import Path
 import pytest
 
 from tests.healthy import nvidia as healthy_nvidia
+from tests.vendor_node import amd as amd
+from tests.vendor_node import make_node as make_node
 
 CLONE = Path(__file__).parent.parent
 STUBS = CLONE / "tests" / "stubs"
@@ -110,11 +112,11 @@ class Started:
         pattern = f"node-smoke-{self.process.pid}-*/collected-*.json"
         self.wait_for(lambda: len(list(Path("/dev/shm").glob(pattern))) >= by)
 
-    def end(self, timeout: float = 60.0) -> Ended:
-        """Wait for the end of the run; whatever is still alive a moment later was left behind."""
+    def end(self, timeout: float = 60.0, patience: float = 2.0) -> Ended:
+        """Wait for the end of the run; who is alive *patience* seconds later was left behind."""
         text, _ = self.process.communicate(timeout=timeout)
         seconds = time.monotonic() - self._began
-        deadline = time.monotonic() + 2
+        deadline = time.monotonic() + patience
         while (alive := self.ours()) and time.monotonic() < deadline:
             time.sleep(0.02)
         left = [f"process {pid}: {_name(pid)}" for pid in alive]
