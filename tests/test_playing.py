@@ -118,14 +118,28 @@ def test_the_node_has_as_many_gpus_as_the_case_shows(tool, stdout, addresses):
         assert (told in stdout) == (told in around.addresses)
 
 
+def _matrix(*rows):
+    words = {"X": " X ", "N": "NV12", "S": "SYS"}
+    lines = ("\t".join(words[cell] for cell in row) for row in rows)
+    return "".join(f"GPU{i}\t{line}\n" for i, line in enumerate(lines))
+
+
 @pytest.mark.parametrize(
     ("stdout", "model"),
     [
         ("GPU0\t X \tSYS\nGPU1\tSYS\t X \n", "NVIDIA L40S"),
         ("GPU0\t X \tNV18\nGPU1\tNV18\t X \n", "NVIDIA H200"),
+        (_matrix("XNS", "NXN", "SNX"), "NVIDIA H200"),
+        (_matrix("XNSS", "NXSS", "SSXN", "SSNX"), "NVIDIA L40S"),
+        (_matrix("XNSS", "NXSS", "SSXS", "SSSX"), "NVIDIA L40S"),
+        ("GPU 0: NVIDIA H100 NVL (UUID: GPU-1)\n\t Link 4: <inactive>\n", "NVIDIA L40S"),
+        ("GPU 0: NVIDIA A100 80GB PCIe (UUID: GPU-1)\n", "NVIDIA L40S"),
+        ("GPU 0: NVIDIA A40 (UUID: GPU-1)\n", "NVIDIA L40S"),
+        ("GPU 0: NVIDIA H200 (UUID: GPU-1)\n", "NVIDIA H200"),
+        ("GPU 0: NVIDIA A100-SXM4-40GB (UUID: GPU-1)\n", "NVIDIA H200"),
     ],
 )
-def test_gpus_without_nvlink_are_cards(stdout, model):
+def test_gpus_that_do_not_all_reach_one_another_are_cards(stdout, model):
     each = _case("nvidia-smi topo -m", "nvidia-smi", stdout=stdout)
 
     assert node.around(each, each.variants[0]).model == model

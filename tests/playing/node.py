@@ -52,7 +52,7 @@ def around(case: Case, variant: Variant) -> Node:
         return Node("amd", "MI300X", _rocm(case.version), places, tools)
     shown = seen.nvidia(variant.stdout)
     places = _places(shown, variant, nvidia_addresses)
-    model = "NVIDIA L40S" if seen.without_nvlink(variant.stdout) else "NVIDIA H200"
+    model = "NVIDIA L40S" if seen.of_cards(variant.stdout) else "NVIDIA H200"
     return Node("nvidia", model, _driver(case.version), places, ("nvidia-smi",))
 
 

@@ -26,6 +26,8 @@ _LOST = re.compile(r"device handle for GPU\s*([0-9A-Fa-f:.]+\.[0-9A-Fa-f])", re.
 _NUMBERED = re.compile(r"\bGPU(?:\[|: ?| )?(\d{1,3})\b|\"card(\d{1,3})\"", re.I)
 _DEVICE = re.compile(rf"sys/bus/pci/devices/({_ADDRESS})/(\w+)$")
 _DISPLAYS = ("0x0300", "0x0302", "0x0380", "0x1200")
+_CARD = re.compile(r"PCIE|\bNVL\b|RTX|GeForce|Quadro|\b(?:A|L|T)\d{1,2}[GS]?\b", re.I)
+_MOST_PEERS = 0.6
 MOST = 64
 
 
@@ -91,10 +93,18 @@ def nvidia(text: str) -> Seen:
     return seen
 
 
-def without_nvlink(text: str) -> bool:
-    """Return whether *text* is a matrix of nvidia-smi in which no GPU has a link to another."""
+def of_cards(text: str) -> bool:
+    """Return whether an answer of nvidia-smi is about GPUs that not all reach one another.
+
+    These are cards, bridged in pairs or not at all, and the boards on which links form a cube: on
+    others at least one GPU reaches most of them, even when some links are broken.
+    """
     rows = re.findall(r"^(?:\x1b\[[0-9;]*m)?GPU\d+\s.*\bX\b.*$", text, re.M)
-    return len(rows) > 1 and not any(re.search(r"\bNV\d+\b", row) for row in rows)
+    if len(rows) > 1:
+        most = max(len(re.findall(r"\bNV\d+\b", row)) for row in rows)
+        return most < _MOST_PEERS * (len(rows) - 1)
+    models = re.findall(r"^GPU \d+: (.+?) \(UUID", text, re.M)
+    return bool(models) and all(map(_CARD.search, models))
 
 
 def in_tree(tree: tuple[Entry, ...]) -> list[str]:
