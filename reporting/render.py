@@ -129,14 +129,14 @@ def _options(rows: Iterable[Row]) -> list[_Option]:
 
 def _remarks(rows: Iterable[Row]) -> list[_Remark]:
     """Return each warning and unknown once, with the nodes that said it; the commonest first."""
-    said: dict[tuple[str, str], list[str]] = {}
+    said: dict[tuple[str, str], dict[str, None]] = {}
     for row in rows:
         if row.node is not None:
             for kind, texts in (("WARN", row.node.warnings), ("UNKNOWN", row.node.unknowns)):
                 for text in texts:
-                    said.setdefault((kind, text), []).append(row.name)
+                    said.setdefault((kind, text), {})[row.name] = None
     ordered = sorted(said.items(), key=lambda item: (-len(item[1]), item[0]))
-    return [_Remark(kind, text, _few(names)) for (kind, text), names in ordered]
+    return [_Remark(kind, text, _few([*names])) for (kind, text), names in ordered]
 
 
 def _few(names: list[str]) -> str:

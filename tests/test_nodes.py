@@ -204,3 +204,15 @@ def test_a_result_of_real_gpus_fails_a_limit_that_they_do_not_reach(smoke):
         in (ended.text)
     )
     assert "40 checks: 17 pass, 1 fail, 22 unknown" in ended.text
+
+
+def test_a_replay_of_what_needs_no_torch_judges_that_alone(smoke, nvidia, tmp_path):
+    """Its facts hold no stage of a GPU: judging those would fail all of them."""
+    quick = smoke(*nvidia.arguments, "-n0", "-m", "tier1 and quick", environment=nvidia.environment)
+    (path,) = quick.results
+    again = smoke(f"--replay={path}", "-n0", "--allowed-procs=", dump=tmp_path / "again")
+
+    assert quick.status == 0, quick.text
+    assert "a narrowed run vouches for nothing" in quick.text
+    assert again.status == 0, again.text
+    assert [c["id"] for c in again.node["checks"]] == [c["id"] for c in quick.node["checks"]]

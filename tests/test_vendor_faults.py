@@ -33,7 +33,7 @@ def test_a_tool_is_asked_its_version_first_and_nothing_more_when_that_hangs(smok
     message = ended.check("tools.answer")["message"]
     assert ended.outcome("tools.answer") == "FAIL"
     assert message.startswith("amd-smi version hung: no answer in 0.5 s, process ")
-    assert "(--rocm-smi-timeout-sec)" in message
+    assert "(--tool-timeout-sec)" in message
     assert of_kind(ended, "errors")[0]["source"] == "rocm-smi --showrasinfo all"
 
 

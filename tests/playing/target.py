@@ -84,7 +84,7 @@ def of(case: Case, variant: Variant) -> Target | None:
     command = re.split(r"\s+/\s+|\s+via\s+", case.tool.strip())[0].split()
     if not variant.answered or not command:
         return None
-    tool = command[0]
+    tool = case.topic if command[0] == "<any>" else command[0]
     if tool not in {"amd-smi", "rocm-smi"}:
         told = seen.nvidia(variant.stdout).count or tool != "nvidia-smi"
         return Target(tool, subject(command), TEXT if told else FAULT, options(command))

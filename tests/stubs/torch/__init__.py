@@ -25,7 +25,7 @@ if _how.startswith("slow="):
 
 class version:
     hip = None
-    cuda = None
+    cuda = "13.0"
 
 
 bfloat16 = "bfloat16"
