@@ -14,6 +14,7 @@ import msgspec  # noqa: E402
 
 from fixtures import catalogue, facts, options, result  # noqa: E402
 from fixtures.judging.tools import CHECKS  # noqa: E402
+from fixtures.kernel_log import events, xid  # noqa: E402
 from fixtures.vendors.amd import calls as amd  # noqa: E402
 from fixtures.vendors.nvidia import calls as nvidia  # noqa: E402
 
@@ -26,6 +27,7 @@ def pages() -> dict[str, str]:
         "checks.md": _checks(),
         "limits.md": _options(),
         "vendor-calls.md": _vendor_calls(),
+        "kernel-events.md": _kernel_events(),
         "schema/facts.json": _json(msgspec.json.schema(facts.AnyFact)),
         "schema/node-result.json": _json(_result_schema()),
     }
@@ -34,7 +36,8 @@ def pages() -> dict[str, str]:
 def _checks() -> str:
     rows = ["| check | tier | one case a | needs torch | why |", "| --- | --- | --- | --- | --- |"]
     for check in catalogue.read(ROOT / "smoke_tests"):
-        each, torch = "GPU" if check.per_gpu else "node", "" if check.quick else "yes"
+        each = "GPU" if check.per_gpu else "RDMA port" if check.per_port else "node"
+        torch = "" if check.quick else "yes"
         rows.append(f"| `{check.id}` | {check.tier} | {each} | {torch} | {check.why} |")
     return "# The checks\n\n" + _NOTE + _INTRO + "\n".join(rows) + "\n"
 
@@ -84,6 +87,39 @@ _RECORDED = {
     "Links": "`gpu.links`: each GPU's own links",
     "Fabric": "`gpu.links`: the fabric's state",
 }
+
+
+def _kernel_events() -> str:
+    head = "# What is known of the kernel's log\n\n" + _NOTE + _KERNEL_INTRO
+    rows = ["| check | event | outcome | means | what to do |", "| --- | --- | --- | --- | --- |"]
+    for kind in events.kinds():
+        often = f"; WARN from {kind.often} on" if kind.often else ""
+        outcome = f"{_KERNEL_OUTCOMES[kind.severity]}{often}"
+        means = f"[{kind.means}]({kind.source})"
+        rows.append(
+            f"| `kernel.{kind.area}` | `{kind.name}` | {outcome} | {means} | {kind.remedy} |"
+        )
+    codes = ["| Xid | outcome | means | what to do |", "| --- | --- | --- | --- |"]
+    for code, (severity, means, remedy) in xid.CODES.items():
+        codes.append(f"| {code} | {_KERNEL_OUTCOMES[severity]} | {means} | {remedy} |")
+    tables = "\n".join(rows) + "\n\n" + _XID_INTRO + "\n".join(codes) + "\n"
+    return head + tables
+
+
+_KERNEL_OUTCOMES = {"fail": "FAIL", "warn": "WARN", "info": "recorded"}
+_KERNEL_INTRO = """The last `--dmesg-minutes` of the kernel's log are read with `dmesg --since`,
+else with plain `dmesg` and our own look at the dates (a line that can't be dated counts), else with
+`journalctl -k`. A log that can't be read is UNKNOWN, never clean. What is not in these tables is
+nothing; events of several lines count once. `--dmesg-any-match-fails` FAILs on every one of them.
+
+"""
+_XID_INTRO = f"""## Xid
+
+By their codes ([NVIDIA's catalog]({xid.CATALOG})). Those of NVLink (144 to 150) say themselves
+whether they are fatal (FAIL) or not (WARN); 154 carries the action that the driver wants, and FAILs
+unless that is `None`; any other code is a WARN.
+
+"""
 
 
 def _options() -> str:

@@ -19,6 +19,7 @@ import pytest
 from tests.healthy import nvidia as healthy_nvidia
 from tests.vendor_node import amd as amd
 from tests.vendor_node import make_node as make_node
+from tests.vendor_node import quiet
 
 CLONE = Path(__file__).parent.parent
 STUBS = CLONE / "tests" / "stubs"
@@ -215,6 +216,7 @@ class NvidiaNode:
     def __init__(self, folder: Path):
         self.root, self._bin = folder / "root", folder / "bin"
         self._bin.mkdir()
+        quiet(self._bin)
         self.used, self.there = [0, 0], [0, 1]
         healthy_nvidia.tree(self.root, **self._shape)
         for file in (self.root / "proc/driver/nvidia/gpus").glob("*/information"):

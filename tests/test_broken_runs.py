@@ -59,7 +59,7 @@ def test_a_frozen_worker_is_ended_past_the_runs_bound(smoke):
         "--rehearse-fault=gpu0:bind:slow=1",
         "--per-gpu-timeout-sec=2",
         "--import-timeout-sec=1",
-        prelude="sys.path.insert(0, '.'); from fixtures import run; run.WATCHDOG_SLACK = -54",
+        prelude="sys.path.insert(0, '.'); from fixtures import run; run.WATCHDOG_SLACK = -77",
     )
     workers = run.wait_for(lambda: [pid for pid in run.ours() if _is_worker(pid)])
     run.collected()

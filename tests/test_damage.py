@@ -235,4 +235,4 @@ def test_facts_that_are_beyond_reading_are_damage_at_once(smoke, damage):
 
     assert ended.status == 1
     assert ended.seconds < 15
-    assert any("facts" in reason for reason in ended.node["reasons"])
+    assert any("fact" in reason for reason in ended.node["reasons"])

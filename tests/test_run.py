@@ -12,7 +12,10 @@ from junitparser import JUnitXml
 from tests.conftest import CLONE
 
 CHECKS = {
+    "clock.synchronised",
+    "clock.daemon",
     "gpu.visible",
+    "gpu.enumerated",
     "gpu.bind",
     "gpu.memory",
     "gpu.allocate",
@@ -28,10 +31,32 @@ CHECKS = {
     "gpu.activity",
     "gpu.mode",
     "gpu.links",
-    "gpu.enumerated",
+    "gpudirect.nearest_nic",
+    "gpudirect.memory",
+    "gpudirect.acs",
+    "gpudirect.iommu",
+    "host.torch",
     "host.memlock",
     "host.shm",
-    "host.torch",
+    "host.nofile",
+    "host.tmp_space",
+    "host.dump_space",
+    "host.pages",
+    "host.numa_nodes",
+    "host.numa_balancing",
+    "host.cpus",
+    "host.governor",
+    "host.clocksource",
+    "kernel.gpu",
+    "kernel.pcie",
+    "kernel.machine",
+    "kernel.network",
+    "rdma.selection",
+    "rdma.port_state",
+    "rdma.gid",
+    "rdma.rate",
+    "rdma.lag",
+    "rdma.counters",
     "tools.answer",
     "tools.present",
 }
@@ -47,7 +72,7 @@ def test_a_rehearsal_passes_and_is_marked_as_one_everywhere(smoke, workers):
     assert node["rehearsal"] is True
     assert {c["id"] for c in node["checks"]} == CHECKS
     assert node["coverage"] == {
-        "checks": 36, "PASS": 10, "WARN": 0, "FAIL": 0, "UNKNOWN": 0, "N/A": 26, "HUNG": 0,
+        "checks": 62, "PASS": 10, "WARN": 0, "FAIL": 0, "UNKNOWN": 0, "N/A": 52, "HUNG": 0,
         "LOST": 0,
     }  # fmt: skip
     assert "REHEARSAL" in ended.text
@@ -76,7 +101,7 @@ def test_the_result_is_a_json_report_with_the_node_in_front_of_its_tests(smoke):
     assert keys.index("node") < keys.index("tests")
     assert ended.document["exitcode"] == 0
     assert ended.document["summary"]["passed"] == 10
-    assert len(ended.document["tests"]) == 36
+    assert len(ended.document["tests"]) == 62
     gemm = [t for t in ended.document["tests"] if "test_gemm[gpu0]" in t["nodeid"]]
     assert gemm[0]["outcome"] == "passed"
 
@@ -105,7 +130,7 @@ def test_the_result_says_which_options_were_in_force_and_why(smoke):
 def test_a_rehearsal_says_what_it_sets_aside_and_a_flag_brings_it_back(smoke):
     ended = smoke.rehearse("--ulimit-l-min-gb=1e9", "--shm-min-gb=1e9")
 
-    assert "set aside by the rehearsal profile: --gemm-tflops-min, --hbm-gbs-min" in ended.text
+    assert "set aside by the rehearsal profile: --nofile-min, --cpus-per-gpu-min" in ended.text
     assert ended.status == 1
     memlock = ended.check("host.memlock")
     assert memlock["outcome"] in {"FAIL", "PASS"}  # unlimited where the tests run as a service
@@ -246,8 +271,8 @@ def test_the_started_mark_carries_the_nodes_own_bound(smoke):
     mark = json.loads(path.read_bytes())
     ended = run.end()
 
-    # inventory, canary, snapshot, import, the GPUs, then pytest's start and the result's writing
-    assert mark["bound"] == pytest.approx(6.5 + 19.5 + 27.5 + 121.5 + 10 + 15 + 30)
+    # inventory, canary, snapshot, import, the GPUs, counters and log, pytest's start, the result
+    assert mark["bound"] == pytest.approx(6.5 + 19.5 + 27.5 + 121.5 + 10 + 23 + 15 + 30)
     assert mark["run_id"] == "local"
     assert mark["rank"] is None
     assert mark["tiers"] == ["tier1"]

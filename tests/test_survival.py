@@ -120,7 +120,7 @@ def test_a_recorder_that_is_frozen_is_replaced_for_the_result(smoke):
         "--import-timeout-sec=1",
         "-n0",
         prelude="sys.path.insert(0, '.'); from fixtures import controller, journal;"
-        " controller._TO_BEGIN = 1; journal.SLACK = -26",
+        " controller._TO_BEGIN = 1; journal.SLACK = -78",
     )
     run.collected()
     (recorder,) = (pid for pid in run.ours() if _is_recorder(pid, run.process.pid))

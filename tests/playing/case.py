@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 TREES = ("tree.tsv", "proc.tsv", "module.tsv")
-ANSWERS = ("stdout", "xml", "txt", "csv")
+ANSWERS = ("stdout", "xml", "txt", "csv", "dmesg", "journal", "lines")
 """What a tool printed, by the file's ending; the first that is there counts."""
+_TOOLS = {"dmesg": "dmesg", "lines": "dmesg", "journal": "journalctl"}
+"""Whose answer it is, where the ending says so."""
 _PREFIX = "input."
 
 
@@ -36,6 +38,10 @@ class Variant:
     stderr: str = ""
     status: int = 0
     seconds: float = 0.0
+    tool: str = ""
+    """The tool that answered, where the file's ending tells it and not the case."""
+    shm_kib: int | None = None
+    """How large /dev/shm is, in KiB."""
     tree: tuple[Entry, ...] = ()
     environment: dict[str, str] = field(default_factory=dict)
 
@@ -92,14 +98,19 @@ def _variant(name: str, pieces: dict[str, dict[str, Path]]) -> Variant:
     answered = bool(answers) or "stderr" in mine
     # An answer is whole as it is, but variants that differ in something else share one tree.
     trees = mine if answered or any(t in mine for t in TREES) else pieces.get("", {})
+    files = [e for t in TREES if t in trees for e in entries(_text(trees[t]))]
+    if "limits" in mine:
+        files.append(Entry("proc/self/limits", _text(mine["limits"])))
     return Variant(
         name=name,
         answered=answered,
+        tool=next((_TOOLS[ending] for ending in _TOOLS if ending in mine), ""),
+        shm_kib=_shm(_text(mine.get("df"))),
         stdout=_text(answers[0]) if answers else "",
         stderr=_text(mine.get("stderr")),
         status=int(_text(mine.get("rc")).strip() or 0),
         seconds=float(_text(mine.get("wall_s")).strip() or 0),
-        tree=tuple(e for t in TREES if t in trees for e in entries(_text(trees[t]))),
+        tree=tuple(files),
         environment=_environment(_text(mine.get("env"))),
     )
 
@@ -118,6 +129,12 @@ def entries(text: str) -> list[Entry]:
         content = "" if error or directory else content
         found.append(Entry(path.strip("/"), content, error, directory))
     return found
+
+
+def _shm(text: str) -> int | None:
+    """Return the size that a line of `df -k` tells of /dev/shm."""
+    rows = (line.split() for line in text.splitlines())
+    return next((int(r[1]) for r in rows if r and r[-1] == "/dev/shm" and r[1].isdecimal()), None)
 
 
 def _environment(text: str) -> dict[str, str]:

@@ -43,6 +43,24 @@ def lay(root: Path, entries: Iterable[Entry]) -> dict[str, str]:
     return failing
 
 
+@contextlib.contextmanager
+def of_size(folder: Path, kib: int | None) -> Iterator[None]:
+    """Have *folder* be a file system of *kib* KiB meanwhile; NoFuseError where that needs root."""
+    if kib is None:
+        yield
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    argv = ["mount", "-t", "tmpfs", "-o", f"size={kib}k", "tmpfs", str(folder)]
+    try:
+        subprocess.run(argv, check=True, capture_output=True, timeout=_MOUNT_SEC)
+    except (OSError, subprocess.SubprocessError) as e:
+        raise NoFuseError(f"a file system of a size of its own needs root: {e}") from None
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=False, timeout=_MOUNT_SEC)
+
+
 def missing() -> str:
     """Return why no file can be made to fail on this machine, or nothing when it can."""
     if importlib.util.find_spec("mfusepy") is None:

@@ -9,13 +9,13 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from . import answers, fs, node, tools
 from .case import Case, Variant
-from .topics import SELECTION
+from .topics import LIMITS, SELECTION
 
 CLONE = Path(__file__).parents[2]
 _STUBS = CLONE / "tests" / "stubs"
@@ -49,7 +49,12 @@ def play(case: Case, variant: Variant, folder: Path, order: Order) -> dict[str, 
     failing = fs.lay(root, variant.tree)
     for tool, rows in answers.rows(case, variant, around).items():
         tools.write(path, tool, rows)
-    with fs.served(root, failing, folder / "mount") as shown:
+    more = LIMITS if case.topic == "host-limits" else ()
+    order = replace(order, arguments=(*order.arguments, *more))
+    with (
+        fs.of_size(root / "dev/shm", variant.shm_kib),
+        fs.served(root, failing, folder / "mount") as shown,
+    ):
         said = _suite(shown, path, folder / "dump", variant.environment, order)
     (folder / "run.log").write_text(said)
     results = sorted((folder / "dump").glob("smoke/**/*.json"))

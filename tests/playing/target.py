@@ -84,7 +84,9 @@ def of(case: Case, variant: Variant) -> Target | None:
     command = re.split(r"\s+/\s+|\s+via\s+", case.tool.strip())[0].split()
     if not variant.answered or not command:
         return None
-    tool = case.topic if command[0] == "<any>" else command[0]
+    tool = variant.tool or (case.topic if command[0] == "<any>" else command[0])
+    if tool in {"dmesg", "journalctl"}:  # whichever way the log is asked for, this is what it says
+        return Target(tool, "", TEXT)
     if tool not in {"amd-smi", "rocm-smi"}:
         told = seen.nvidia(variant.stdout).count or tool != "nvidia-smi"
         return Target(tool, subject(command), TEXT if told else FAULT, options(command))
