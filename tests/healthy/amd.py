@@ -33,6 +33,16 @@ __all__ = [
 ]
 
 _REASONS = ("prochot", "ppt", "socket_thermal", "vr_thermal", "hbm_thermal")
+_ENGINES = tuple(
+    f"{name}_accumulated"
+    for name in (
+        "gfx_clk_below_host_limit_power",
+        "gfx_clk_below_host_limit_thermal",
+        "total_gfx_clk_below_host_limit",
+        "low_utilization",
+    )
+)
+"""What ROCm 7 counts for each engine (XCC) of each partition (XCP)."""
 
 
 def _unit(value: float, unit: str) -> dict[str, Any]:
@@ -60,6 +70,8 @@ def _indented(block: dict[str, Any], depth: int) -> Iterable[str]:
             yield from _indented(value, depth + 1)
         else:
             told = f"{value['value']} {value['unit']}" if isinstance(value, dict) else value
+            if isinstance(value, list):
+                told = f"[{', '.join(map(str, value))}]"
             yield f"{'    ' * depth}{key.upper()}: {re.sub(' C$', ' °C', str(told))}"
 
 
@@ -83,11 +95,9 @@ def metric(*, text: bool = False, **node: Any) -> str:
 def _metric(n: Node, index: int) -> dict[str, Any]:
     total = TOTAL_MB[n.model]
     unlike = "N/A" if n.xgmi else "UNTHROTTLED"
-    held = {f"{name}_violation_status": "NOT ACTIVE" if n.xgmi else "N/A" for name in _REASONS}
     busy = {"gfx_activity": _unit(0, "%"), "umc_activity": _unit(0, "%"), "mm_activity": "N/A"}
     clock = {"clk": _unit(132, "MHz"), "min_clk": _unit(500, "MHz"), "max_clk": _unit(2100, "MHz")}
     none = {f"{k}_count": 0 for k in ("total_correctable", "total_uncorrectable", "total_deferred")}
-    link = {"width": 16, "speed": _unit(n.gts, "GT/s"), "bandwidth": "N/A", "replay_count": 0}
     memory = {"total": total, "used": n.used_mb, "free": total - n.used_mb}
     return {
         "gpu": index,
@@ -99,10 +109,34 @@ def _metric(n: Node, index: int) -> dict[str, Any]:
             "hotspot": _unit(42, "C"),
             "mem": _unit(35, "C"),
         },
-        "pcie": link,
+        "pcie": _pcie(n),
         "ecc": none | {"cache_correctable_count": 0, "cache_uncorrectable_count": 0},
+        "xgmi_err": "N/A",
         "mem_usage": {f"{name}_vram": _unit(value, "MB") for name, value in memory.items()},
-        "throttle": {"accumulation_counter": 8213744 if n.xgmi else "N/A", **held},
+        "throttle": _throttle(n, index),
+    }
+
+
+def _pcie(n: Node) -> dict[str, Any]:
+    link = {"width": 16, "speed": _unit(n.gts, "GT/s"), "bandwidth": "N/A", "replay_count": 0}
+    names = ("l0_to_recovery", "replay_roll_over", "nak_sent", "nak_received")
+    counts = dict.fromkeys((f"{name}_count" for name in names), 0 if n.xgmi else "N/A")
+    if n.xgmi:
+        counts["l0_to_recovery_count"] = 1
+    others = ("current_bandwidth_sent", "current_bandwidth_received", "max_packet_size")
+    return link | counts | dict.fromkeys(others, "N/A")
+
+
+def _throttle(n: Node, index: int) -> dict[str, Any]:
+    """Tell for how many cycles of its firmware each reason held an MI300: older GPUs do not."""
+    told: dict[str, Any] = {"accumulation_counter": 8213744 + index if n.xgmi else "N/A"}
+    told |= {f"{name}_accumulated": 0 if n.xgmi else "N/A" for name in _REASONS}
+    told["gfx_clk_below_host_limit_accumulated"] = "N/A"
+    if n.new:
+        engines = {"xcp_0": [0] * 8} if n.xgmi else "N/A"
+        told |= dict.fromkeys(_ENGINES, engines)
+    return told | {
+        f"{name}_violation_status": "NOT ACTIVE" if n.xgmi else "N/A" for name in _REASONS
     }
 
 

@@ -9,7 +9,7 @@ without NVLink and fabric), `addresses` and `idle`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -153,6 +153,18 @@ def nvlink(**node: Any) -> str:
     return "".join(gpu + links for gpu in gpus)
 
 
+def nvlink_errors(**node: Any) -> str:
+    """Print `nvidia-smi nvlink -e`: no link has seen an error."""
+    n = Node(**node)
+    counters = ("Replay Errors", "Recovery Errors", "CRC Errors")
+    links = "".join(
+        "".join(f"\t Link {link}: {name}: 0\n" for name in counters) + "\n"
+        for link in range(n.part.links)
+    )
+    gpus = (f"GPU {i}: {n.model} (UUID: {n.uuid(i)})\n" for i in range(len(n.places)))
+    return "".join(gpu + links for gpu in gpus)
+
+
 def version(**node: Any) -> str:
     """Print `nvidia-smi --version`."""
     n = Node(**node)
@@ -197,6 +209,19 @@ def _device(root: Path, n: Node, index: int, place: str) -> None:
     }
     for name, text in files.items():
         _put(root / "sys/bus/pci/devices" / place / name, f"{text}\n")
+
+
+def answer(argv: Sequence[str], **node: Any) -> str | None:
+    """Return what the command *argv* prints, or None for one that no such tool knows."""
+    tool, *args = argv
+    printed = {
+        ("-q", "-x"): query,
+        ("topo", "-m"): topo,
+        ("nvlink", "-s"): nvlink,
+        ("nvlink", "-e"): nvlink_errors,
+        ("--version",): version,
+    }.get(tuple(args))
+    return printed(**node) if printed and Path(tool).name == "nvidia-smi" else None
 
 
 def _put(path: Path, text: str) -> None:

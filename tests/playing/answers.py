@@ -85,5 +85,4 @@ def _calls(node: Node) -> list[tuple[str, ...]]:
 def _says(node: Node, argv: tuple[str, ...]) -> str | None:
     if node.vendor == "amd":
         return amd.answer(argv, **node.given)
-    readers = {"topo": nvidia.topo, "nvlink": nvidia.nvlink, "--version": nvidia.version}
-    return readers.get(argv[1], nvidia.query)(**node.given)
+    return nvidia.answer(argv, **node.given)
