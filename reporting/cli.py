@@ -30,6 +30,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _publish(arguments)
         if arguments.command == "mark":
             return _mark(arguments)
+        if arguments.command == "calibrate":
+            return _calibrate(arguments)
     except KeyboardInterrupt:
         return 130
     parser.print_help(sys.stderr)
@@ -58,6 +60,11 @@ def _parser() -> argparse.ArgumentParser:
         )
     )
     _add_mark(commands.add_parser("mark", help="say that one node has begun", allow_abbrev=False))
+    _add_calibrate(
+        commands.add_parser(
+            "calibrate", help="propose a site's limits from its good nodes", allow_abbrev=False
+        )
+    )
     return parser
 
 
@@ -107,6 +114,29 @@ def _add_mark(parser: argparse.ArgumentParser) -> None:
     add("--withdraw", action="store_true", help="take the mark back")
 
 
+def _add_calibrate(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `calibrate`."""
+    add = parser.add_argument
+    add("--dump-path", default=_DEFAULT_DUMP, metavar="DIR", help="default: %(default)s")
+    add("--run-id", metavar="ID", help="the run to go by (default: the one that began last)")
+    add("--model", metavar="NAME", help="the GPUs to go by, where a run has several models")
+    add(
+        "--margin",
+        type=_share,
+        default=0.05,
+        metavar="SHARE",
+        help="how far below what was reached a limit lies (default: %(default)g)",
+    )
+    add(
+        "--min-gpus",
+        type=_count,
+        default=8,
+        metavar="N",
+        help="leave out a number that rests on fewer GPUs (default: %(default)s)",
+    )
+    add("--output", metavar="FILE", help="write the profile there (default: standard output)")
+
+
 def _aggregate(arguments: argparse.Namespace) -> int:
     """Run `aggregate`."""
     from .aggregate import Ask, aggregate
@@ -138,8 +168,23 @@ def _mark(arguments: argparse.Namespace) -> int:
     return mark(arguments.content, Path(arguments.dump_path), withdraw=arguments.withdraw)
 
 
+def _calibrate(arguments: argparse.Namespace) -> int:
+    """Run `calibrate`."""
+    from .calibrate import Ask, calibrate
+
+    ask = Ask(
+        dump=Path(arguments.dump_path),
+        run_id=arguments.run_id,
+        model=arguments.model,
+        margin=arguments.margin,
+        min_gpus=arguments.min_gpus,
+        output=None if arguments.output is None else Path(arguments.output),
+    )
+    return calibrate(ask)
+
+
 def _count(text: str) -> int:
-    """Return *text* as a number of nodes."""
+    """Return *text* as a number of nodes or GPUs."""
     number = int(text)
     if number < 1:
         raise ValueError
@@ -154,7 +199,16 @@ def _seconds(text: str) -> float:
     return number
 
 
-_count.__name__, _seconds.__name__ = "number of nodes", "number of seconds"
+def _share(text: str) -> float:
+    """Return *text* as a part of one, less than all of it."""
+    number = float(text)
+    if not 0 <= number < 1:
+        raise ValueError
+    return number
+
+
+_count.__name__, _seconds.__name__ = "whole number of at least 1", "number of seconds"
+_share.__name__ = "number from 0 to below 1"
 
 
 def _version() -> str:

@@ -205,7 +205,11 @@ def failures(checks: Iterable[Check]) -> list[str]:
     """Return the messages of what failed, without those that another failure already explains."""
     failed = [c for c in checks if c.outcome in FAILING]
     known = {(c.id, c.device) for c in failed if c.outcome == "FAIL"}
-    own = (c for c in failed if known.isdisjoint({(c.cause, c.device), (c.cause, "")}))
+    own = (
+        c
+        for c in failed
+        if c.cause == c.id or known.isdisjoint({(c.cause, c.device), (c.cause, "")})
+    )
     return list(dict.fromkeys(c.message for c in own))
 
 

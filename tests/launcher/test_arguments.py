@@ -52,6 +52,13 @@ def test_launcher_keeps_to_bash_42(launcher):
         # A replay writes nothing unless it is told where.
         (["--replay=/r.json"], ["pytest", "--replay=/r.json"]),
         (["--replay=/r", "--dump-path=d"], ["pytest", "--replay=/r", "--dump-path={user}/d"]),
+        # A profile is a name, or a file.
+        (["--profile=H200"], ["pytest", DUMP_PATH, "--profile=H200"]),
+        (["--profile", "none"], ["pytest", DUMP_PATH, "--profile=none"]),
+        (["--profile==a b"], ["pytest", DUMP_PATH, "--profile=={user}/a b"]),
+        (["--profile", "s.toml"], ["pytest", DUMP_PATH, "--profile=={user}/s.toml"]),
+        (["--profile=/s/x"], ["pytest", DUMP_PATH, "--profile==/s/x"]),
+        (["--profile"], ["pytest", DUMP_PATH, "--profile"]),
         # The launcher's own flags and words end at two dashes, or at the first of pytest's.
         (["--with-torch", "--unknown", "--"], ["pytest", DUMP_PATH, "--unknown"]),
         (["--", "--help"], ["pytest", DUMP_PATH, "--help"]),

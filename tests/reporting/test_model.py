@@ -17,6 +17,7 @@ CHECKS = [
     make.check("gpu.bind", "gpu2", "FAIL", message="unbound"),
     make.check("gpu.gemm", "gpu2", "FAIL", message="follows", cause="gpu.bind"),
     make.check("gpu.hbm", "gpu2", "LOST", message="follows too", cause="gpu.bind"),
+    make.check("gpu.links", "gpu2", "FAIL", message="is its own cause", cause="gpu.links"),
     make.check("gpu.visible", "", "FAIL", message="none there"),
     make.check("gpu.bind", "none", "FAIL", message="follows the node", cause="gpu.visible"),
     make.check("host.shm", "", "WARN", message="small"),
@@ -36,6 +37,7 @@ def test_the_rules_agree_with_those_of_the_node():
         "lost",
         "also",
         "unbound",
+        "is its own cause",
         "none there",
     ]
     assert model.failures(ours) == contract.reasons(theirs)
