@@ -12,10 +12,16 @@ import json
 import os
 import sys
 import time
+from pathlib import Path
 
 BEGAN = time.time()
 
 import torch  # noqa: E402
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from fixtures.recorder.names import LIVENESS  # noqa: E402
+from fixtures.recorder.stages import STAGE_OF, Gpu, Task  # noqa: E402
 
 
 def stages(index: int, answers: int) -> None:
@@ -25,23 +31,10 @@ def stages(index: int, answers: int) -> None:
         line = {"gpu": index, "t": round(time.time() - BEGAN, 3), **values}
         os.write(answers, (json.dumps(line) + "\n").encode())
 
-    device = f"cuda:{index}"
     torch.cuda.set_device(index)
-    torch.cuda.synchronize()
-    tell(stage="bind")
-    free, total = torch.cuda.mem_get_info(index)
-    tell(stage="memory", free=free, total=total)
-    block = torch.empty(128 * 2**20, dtype=torch.bfloat16, device=device)
-    block.fill_(1.0)
-    torch.cuda.synchronize()
-    tell(stage="allocate")
-    source = torch.Generator(device="cpu").manual_seed(1)
-    a, b = (
-        torch.randn((2048, 2048), generator=source).to(torch.bfloat16).to(device) for _ in range(2)
-    )
-    product = a @ b
-    torch.cuda.synchronize()
-    tell(stage="gemm", not_finite=int((~torch.isfinite(product)).sum().item()))
+    gpu = Gpu(Task(name=f"gpu{index}", rank=index))
+    for stage in LIVENESS:
+        tell(stage=stage, **STAGE_OF[stage](gpu))
 
 
 def main() -> None:

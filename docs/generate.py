@@ -15,6 +15,7 @@ import msgspec  # noqa: E402
 from fixtures import catalogue, facts, options, result  # noqa: E402
 from fixtures.judging.tools import CHECKS  # noqa: E402
 from fixtures.kernel_log import events, xid  # noqa: E402
+from fixtures.profiles import table  # noqa: E402
 from fixtures.vendors.amd import calls as amd  # noqa: E402
 from fixtures.vendors.nvidia import calls as nvidia  # noqa: E402
 
@@ -27,6 +28,7 @@ def pages() -> dict[str, str]:
         "checks.md": _checks(),
         "limits.md": _options(),
         "vendor-calls.md": _vendor_calls(),
+        "profiles.md": table.page((ROOT / "docs/profiles.md").read_text(encoding="utf-8")),
         "kernel-events.md": _kernel_events(),
         "schema/facts.json": _json(msgspec.json.schema(facts.AnyFact)),
         "schema/node-result.json": _json(_result_schema()),
@@ -84,6 +86,7 @@ def _vendor_calls() -> str:
 _RECORDED = {
     "Description": "recorded: model, serial, UUID, VBIOS, firmware",
     "Sensors": "recorded: temperatures, power, clocks, counters",
+    "Counters": "`performance.errors`, `performance.links`, `performance.slowdown`: counters",
     "Links": "`gpu.links`: each GPU's own links",
     "Fabric": "`gpu.links`: the fabric's state",
 }

@@ -34,7 +34,17 @@ def test_allocate(gpu):
 
 def test_gemm(gpu):
     """A GPU that multiplies into infinities or NaN ruins the loss of every rank."""
-    gpu.multiplies()
+    gpu.arithmetic.is_finite()
+
+
+def test_exact_product(gpu):
+    """A core that multiplies wrongly, be it once in a million, gives a model that never learns."""
+    gpu.arithmetic.is_exact()
+
+
+def test_memory_pattern(gpu):
+    """Memory that does not hold what was written spoils weights where ECC does not see it."""
+    gpu.arithmetic.remembers("memory_pattern")
 
 
 @pytest.mark.quick
@@ -102,3 +112,9 @@ def test_mode(gpu):
 def test_links(gpu):
     """Without NVLink or XGMI between two GPUs, collectives fall back to PCIe unnoticed."""
     gpu.links.are_whole()
+
+
+@pytest.mark.quick
+def test_parts(gpu):
+    """A GPU with fewer lanes, links or less memory than its like is the slow one of the job."""
+    gpu.parts.are_all_there()
