@@ -225,6 +225,7 @@ class NvidiaNode:
             "-q -x": self._query,
             "topo -m": lambda: healthy_nvidia.topo(**self._shape),
             "nvlink -s": lambda: self._named(healthy_nvidia.nvlink(**self._shape)),
+            "nvlink -e": lambda: self._named(healthy_nvidia.nvlink_errors(**self._shape)),
             "--version": lambda: healthy_nvidia.version(**self._shape),
         }
         self._install()

@@ -83,7 +83,7 @@ def test_the_installed_suite_runs_from_an_empty_folder_with_workers(
     assert ended.status == 0, ended.text
     assert "2/2 workers" in ended.text
     assert ended.node["verdict"] == "PASS"
-    assert ended.node["coverage"]["checks"] == 62
+    assert ended.node["coverage"]["checks"] == 68
     assert [p.name for p in empty.iterdir()] == ([".pytest_cache"] if autoload else [])
 
 

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from junitparser import JUnitXml
 
+from fixtures.recorder.names import LIVENESS
 from tests.conftest import CLONE
 
 CHECKS = {
@@ -20,6 +21,8 @@ CHECKS = {
     "gpu.memory",
     "gpu.allocate",
     "gpu.gemm",
+    "gpu.exact_product",
+    "gpu.memory_pattern",
     "gpu.processes",
     "gpu.unplaced_processes",
     "gpu.memory_in_use",
@@ -31,6 +34,7 @@ CHECKS = {
     "gpu.activity",
     "gpu.mode",
     "gpu.links",
+    "gpu.parts",
     "gpudirect.nearest_nic",
     "gpudirect.memory",
     "gpudirect.acs",
@@ -72,7 +76,7 @@ def test_a_rehearsal_passes_and_is_marked_as_one_everywhere(smoke, workers):
     assert node["rehearsal"] is True
     assert {c["id"] for c in node["checks"]} == CHECKS
     assert node["coverage"] == {
-        "checks": 62, "PASS": 10, "WARN": 0, "FAIL": 0, "UNKNOWN": 0, "N/A": 52, "HUNG": 0,
+        "checks": 68, "PASS": 14, "WARN": 0, "FAIL": 0, "UNKNOWN": 0, "N/A": 54, "HUNG": 0,
         "LOST": 0,
     }  # fmt: skip
     assert "REHEARSAL" in ended.text
@@ -100,8 +104,8 @@ def test_the_result_is_a_json_report_with_the_node_in_front_of_its_tests(smoke):
     keys = list(ended.document)
     assert keys.index("node") < keys.index("tests")
     assert ended.document["exitcode"] == 0
-    assert ended.document["summary"]["passed"] == 10
-    assert len(ended.document["tests"]) == 62
+    assert ended.document["summary"]["passed"] == 14
+    assert len(ended.document["tests"]) == 68
     gemm = [t for t in ended.document["tests"] if "test_gemm[gpu0]" in t["nodeid"]]
     assert gemm[0]["outcome"] == "passed"
 
@@ -111,7 +115,7 @@ def test_the_result_tells_every_stage_of_every_gpu_with_its_time(smoke):
 
     stages = [f for f in ended.node["facts"] if f["fact"] == "stage"]
     assert {(s["device"], s["stage"]) for s in stages} == {
-        (f"gpu{n}", stage) for n in range(3) for stage in ("bind", "memory", "allocate", "gemm")
+        (f"gpu{n}", stage) for n in range(3) for stage in LIVENESS
     }
     assert all(s["seconds"] >= 0 for s in stages)
     assert {"total", "import", "bind", "gemm"} <= ended.node["durations"].keys()
@@ -253,7 +257,7 @@ def test_eight_gpus_and_both_tiers_fit_into_160_kib(smoke):
 
 
 def test_the_node_is_named_in_its_junit(smoke):
-    ended = smoke.rehearse("--rehearse-fault=gpu1:gemm:raise")
+    ended = smoke.rehearse("--rehearse-fault=gpu1:memory_pattern:raise")
 
     (path,) = ended.dump.glob("junit/*.xml")
     suites = JUnitXml.fromfile(str(path))
@@ -261,7 +265,8 @@ def test_the_node_is_named_in_its_junit(smoke):
         case for suite in ([suites] if suites._tag == "testsuite" else suites) for case in suite
     ]
     bad = [c for c in cases if c.result and type(c.result[0]).__name__ == "Failure"]
-    assert [(c.classname, c.name) for c in bad] == [(f"{ended.node['name']}.gpu", "gemm[gpu1]")]
+    name = (f"{ended.node['name']}.gpu", "memory_pattern[gpu1]")
+    assert [(c.classname, c.name) for c in bad] == [name]
     assert "the driver said no" in bad[0].result[0].message
 
 

@@ -29,7 +29,8 @@ def recorded(tmp_path_factory):
     shutil.copytree(RECORDED / "root", folder / "root")
     (folder / "root/dev/shm").mkdir(parents=True)  # Git keeps no empty folder
     files = {"-q -x": "nvidia-smi.xml", "topo -m": "topo.txt"}
-    files |= {"nvlink -s": "nvlink.txt", "--version": "version.txt"}
+    files |= {"nvlink -s": "nvlink.txt", "nvlink -e": "nvlink-errors.txt"}
+    files |= {"--version": "version.txt"}
     (folder / "bin").mkdir()
     rows = [
         Row(tools.words(call.split()), Output((RECORDED / name).read_text()))
@@ -38,7 +39,7 @@ def recorded(tmp_path_factory):
     tools.write(folder / "bin", "nvidia-smi", rows)
     smoke = Smoke(folder)
     path = {"PATH": str(folder / "bin")}
-    yield smoke(f"--system-root={folder}/root", *QUICK, environment=path)
+    yield smoke(f"--system-root={folder}/root", "--expected-gpus=2", *QUICK, environment=path)
     for started in smoke.started:
         started.kill()
 
@@ -126,7 +127,7 @@ def test_any_command_can_be_required(busy):
 def test_a_required_tool_that_is_not_there_fails_by_its_name(smoke, make_node):
     node = make_node("nvidia", count=2)
     required = "--require-tools=nvidia-smi,ibstat"
-    ended = smoke(*node.arguments, required, environment=node.environment)
+    ended = smoke(*node.arguments, "--expected-gpus=2", required, environment=node.environment)
 
     assert unhappy(ended) == {("tools.present", "")}
     message = ended.check("tools.present")["message"]
@@ -162,7 +163,8 @@ def test_names_from_another_pid_namespace_are_not_made_up(smoke, inside):
     usage = {"memory_usage": {"vram_mem": {"value": 0, "unit": "B"}}}
     told[1]["process_list"] = [{"process_info": {"name": "N/A", "pid": 1} | usage}]
     node.tell("amd-smi process --json", told)
-    ended = smoke(*QUICK, "--ulimit-l-min-gb=0", environment=node.environment, python=python)
+    flags = ("--ulimit-l-min-gb=0", "--expected-gpus=2")
+    ended = smoke(*QUICK, *flags, environment=node.environment, python=python)
 
     assert outcomes(ended, "gpu.processes") == {"gpu0": "PASS", "gpu1": "FAIL"}
     (fact,) = of_kind(ended, "processes", device="gpu1")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from fixtures.recorder.names import LIVENESS
 from tests.conftest import CLONE, Smoke
 from tests.healthy import nvidia as healthy_nvidia
 from tests.vendor_node import VendorNode, of_kind, once, outcomes, unhappy
@@ -192,7 +193,8 @@ def test_a_pci_domain_of_five_digits_is_read_in_a_matrix_too(blind):
 def test_what_could_not_be_looked_at_fails_where_that_is_asked_for(smoke, make_node):
     node = make_node("amd", count=2)
     _blind(node)
-    ended = smoke(*node.arguments, "--fail-on-unknown", environment=node.environment)
+    flags = ("--fail-on-unknown", "--expected-gpus=2")
+    ended = smoke(*node.arguments, *flags, environment=node.environment)
 
     checks = {(f"gpu.{what}", gpu) for what in ("processes", "pcie") for gpu in ("gpu0", "gpu1")}
     checks |= {("gpu.unplaced_processes", ""), ("tools.present", "")}
@@ -217,7 +219,8 @@ def test_a_parser_that_breaks_costs_its_call_and_nothing_that_others_found(
     (tmp_path / "sitecustomize.py").write_text(_BROKEN)
     node = make_node("amd", count=2)
     path = {"PYTHONPATH": f"{tmp_path}:{CLONE}"}
-    ended = smoke(*node.arguments, environment={**node.environment, **path})
+    environment = {**node.environment, **path}
+    ended = smoke(*node.arguments, "--expected-gpus=2", environment=environment)
 
     (call,) = of_kind(ended, "call", command="amd-smi metric --json")
     assert "ZeroDivisionError: a value that nobody foresaw" in call["trouble"]
@@ -234,7 +237,7 @@ def test_activity_is_asked_for_before_anything_of_ours_is_on_a_gpu(smoke, nvidia
 
     asked = [fact["at"] for fact in of_kind(ended, "activity")]
     used = [fact["at"] - fact["seconds"] for fact in of_kind(ended, "stage")]
-    assert (len(asked), len(used)) == (2, 8)
+    assert (len(asked), len(used)) == (2, 2 * len(LIVENESS))
     assert max(asked) <= min(used)
     assert outcomes(ended, "gpu.activity") == {"gpu0": "PASS", "gpu1": "PASS"}
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -55,13 +54,7 @@ class VendorNode:
         argv = command.split()
         if self._vendor == "amd":
             return healthy_amd.answer(argv, **self.shape) or ""
-        readers: dict[str, Callable[..., str]] = {
-            "-q": healthy_nvidia.query,
-            "topo": healthy_nvidia.topo,
-            "nvlink": healthy_nvidia.nvlink,
-            "--version": healthy_nvidia.version,
-        }
-        return readers[argv[1]](**self.shape) if argv[0] == "nvidia-smi" else ""
+        return healthy_nvidia.answer(argv, **self.shape) or ""
 
     def records(self, command: str) -> Any:
         """Return the healthy answer to a `--json` command, to be changed and told."""
