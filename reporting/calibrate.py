@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 import time
 from collections.abc import Iterator
@@ -17,9 +18,17 @@ from .names import natural, plain
 from .outputs import write
 from .proposal import proposal
 from .runs import Run, choose
-from .samples import Samples, samples
+from .samples import PARTITIONS, Samples, samples
 
 DONE, IMPOSSIBLE = 0, 2
+_KINDS = {
+    stat.S_IFDIR: "a directory",
+    stat.S_IFLNK: "a symbolic link",
+    stat.S_IFIFO: "a FIFO",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
 
 
 class Ask(msgspec.Struct, kw_only=True):
@@ -51,6 +60,7 @@ def calibrate(ask: Ask) -> int:
     try:
         text = _calibrate(ask)
         if ask.output is not None:
+            _must_be_a_file(ask.output)
             print(f"profile {write(ask.output, text.encode())}")
         else:
             sys.stdout.write(text)
@@ -62,6 +72,23 @@ def calibrate(ask: Ask) -> int:
     except OSError as error:
         return _refuse(f"{error.filename or ask.dump}: [Errno {error.errno}] {error.strerror}")
     return DONE
+
+
+def _must_be_a_file(path: Path) -> None:
+    """Refuse a path that holds anything else: to be written means to be replaced.
+
+    A link is refused whatever it leads to: /dev/stdout is one, and would be lost.
+    """
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISREG(mode):
+        what = _KINDS.get(stat.S_IFMT(mode), "something else")
+        raise CannotMerge(
+            f"--output={path} is {what}, expected a regular file or nothing there: name another"
+            " file, or leave --output out and redirect standard output"
+        )
 
 
 def _refuse(why: str) -> int:
@@ -104,8 +131,14 @@ def _of_model(found: list[Samples], wanted: str | None) -> list[Samples]:
     """Return what was measured on one model of GPU."""
     counts: dict[str, int] = {}
     for one in found:
-        counts[one.model] = counts.get(one.model, 0) + len(one.gpus)
+        if one.gpus:
+            counts[one.model] = counts.get(one.model, 0) + len(one.gpus)
     told = ", ".join(f"{plain(name)} ({counts[name]} GPUs)" for name in sorted(counts)[:20])
+    if not counts and (parts := sum(one.parts for one in found)):
+        raise CannotMerge(
+            f"the good nodes have no whole GPU, found {parts} parts of GPUs"
+            f" (MIG, {', '.join(PARTITIONS)}): calibrate on GPUs that are not divided"
+        )
     if not counts:
         raise CannotMerge("the good nodes' results name no GPU: was torch left out of the run?")
     if wanted is None and len(counts) > 1:

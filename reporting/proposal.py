@@ -11,7 +11,7 @@ from statistics import median
 from .expected import CannotMerge
 from .model import utc
 from .names import natural, plain
-from .samples import PER_GPU, Samples, Value
+from .samples import PARTITIONS, PER_GPU, Samples, Value
 
 PERCENTILE = 0.05
 SIGMAS = 3.5
@@ -28,8 +28,10 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 def proposal(found: list[Samples], run_id: str, margin: float, min_gpus: int) -> str:
     """Return the profile; CannotMerge when nothing at all was measured."""
     if not any(one.values or one.together for one in found):
+        left = sum(one.unjudged + one.absurd for one in found)
+        why = f" to go by ({_counted(left, 'value')} left out)" if left else ""
         raise CannotMerge(
-            "the good nodes hold no performance figure: run them with --tier2-perf first"
+            f"the good nodes hold no performance figure{why}: run them with --tier2-perf first"
         )
     writer = _Writer(found, run_id, margin, min_gpus)
     return "\n".join([*writer.head(), *writer.limits(), *writer.all_reduce()]) + "\n"
@@ -39,7 +41,8 @@ class _Writer:
     """Writes one proposal."""
 
     def __init__(self, found: list[Samples], run_id: str, margin: float, min_gpus: int) -> None:
-        self._found, self._run_id, self._margin = found, plain(run_id, 100), margin
+        self._all, self._found = found, [one for one in found if one.gpus]
+        self._run_id, self._margin = plain(run_id, 100), margin
         self._min_gpus = min_gpus
         newest = max((one.ended for one in found if math.isfinite(one.ended)), default=0.0)
         day = utc(newest)[:10]
@@ -53,11 +56,25 @@ class _Writer:
         yield f"# Proposed from {rest_on}, run {self._run_id}. Each limit:"
         yield f"# the {100 * PERCENTILE:g}th percentile (nearest rank), without what lies more than"
         yield f"# {SIGMAS:g} robust sigmas below the median, less {self._margin:.3g} of it."
+        yield from self._left_out()
         yield from self._software()
         yield "[profile]"
         yield f"name = {_quoted(plain(model, 100) or 'site')}"
         if pattern := _pattern(model, names):
             yield f"gpu = {_quoted(pattern)}"
+        else:
+            yield "# no line gpu: no line can hold the GPUs' name; these limits go for any GPU"
+
+    def _left_out(self) -> Iterator[str]:
+        """Say what did not count, and why."""
+        if parts := sum(one.parts for one in self._all):
+            how = ", ".join(("MIG", *PARTITIONS))
+            yield f"# left out: {_counted(parts, 'part')} of GPUs ({how}),"
+            yield "# and what the GPUs of their nodes reached together"
+        if unjudged := sum(one.unjudged for one in self._all):
+            yield f"# left out: {_counted(unjudged, 'value')} of checks that did not end well"
+        if absurd := sum(one.absurd for one in self._all):
+            yield f"# left out: {_counted(absurd, 'value')} above what any part can do"
 
     def _software(self) -> Iterator[str]:
         software = sorted(set[str]().union(*(one.software for one in self._found)), key=natural)
@@ -69,10 +86,11 @@ class _Writer:
     def limits(self) -> Iterator[str]:
         """Propose what each GPU, and the node, must reach."""
         yield from ("", "[limits]")
-        for key, unit in PER_GPU.values():
+        for key, unit, _ in PER_GPU.values():
             values = [value for one in self._found for value in one.values.get(key, [])]
             yield from self._bar(key, values, len(values), unit)
-        yield from self._agreed("expected-gpus", {len(one.gpus) for one in self._found})
+        whole = [one for one in self._found if not one.parts]
+        yield from self._agreed("expected-gpus", {len(one.gpus) for one in whole}, whole)
         yield from self._agreed("expected-rdma-nics", {one.ports for one in self._found})
         rates = set[float | None]().union(*(one.rates for one in self._found))
         yield from self._agreed("expected-rdma-rate-gbps", rates)
@@ -112,7 +130,9 @@ class _Writer:
         )
         yield self._number(key, limit, source)
 
-    def _agreed(self, key: str, told: set[float | None]) -> Iterator[str]:
+    def _agreed(
+        self, key: str, told: set[float | None], nodes: list[Samples] | None = None
+    ) -> Iterator[str]:
         """Expect what all nodes have alike; None is what a node does not tell."""
         if len(told) > 1:
             known = [_digits(value) for value in sorted(v for v in told if v is not None)]
@@ -120,7 +140,7 @@ class _Writer:
             yield f"# nodes differ in {key}: {listed}"
         for value in told if len(told) == 1 else ():
             if value is not None:
-                source = f"alike on {_nodes(self._found)}, run {self._run_id}"
+                source = f"alike on {_nodes(nodes or self._found)}, run {self._run_id}"
                 yield self._number(key, _digits(value), source)
 
     def _number(self, key: str, value: str, source: str) -> str:

@@ -36,6 +36,7 @@ def test_d2h_gbs(gpu, host):
 def test_reproducible(gpu):
     """A core that is wrong now and then shows when the same product has other bits."""
     gpu.arithmetic.repeats_itself()
+    gpu.agrees_with_its_like()
 
 
 def test_whole_memory(gpu):

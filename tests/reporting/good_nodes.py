@@ -27,6 +27,11 @@ def facts(gpus=8, model=H200, bound=H200, ranks=None, size=64):
     return found
 
 
+def mode(device, **fields):
+    """Return how a GPU is divided."""
+    return {"fact": "mode", "device": device, **fields}
+
+
 def checks(gemm=(790.0,) * 8, more=()):
     return [measured(GEMM, f"gpu{i}", v, "TFLOPS") for i, v in enumerate(gemm)] + list(more)
 

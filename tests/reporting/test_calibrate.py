@@ -2,9 +2,12 @@
 
 import os
 import re
+import socket
+from pathlib import Path
 
 import pytest
 
+from reporting import calibrate
 from reporting.cli import main
 from tests.reporting import make
 from tests.reporting.good_nodes import H200, HBM, calibrated, checks, facts, leave, measured
@@ -136,6 +139,56 @@ def test_a_file_that_can_not_be_written_is_2(tmp_path, capsys):
 
     assert main(["calibrate", f"--dump-path={tmp_path}", f"--output={tmp_path}/file/x"]) == 2
     assert "file/x: [Errno" in capsys.readouterr().err
+
+
+def lay(sort, path):
+    """Put something that is no regular file at *path*, or a link to such a thing."""
+    if sort == "FIFO":
+        os.mkfifo(path)
+    elif sort == "directory":
+        path.mkdir()
+    elif sort == "socket":
+        with socket.socket(socket.AF_UNIX) as held:
+            held.bind(str(path))
+    else:
+        path.symlink_to(sort)
+
+
+@pytest.mark.parametrize(
+    ("sort", "told"),
+    [
+        ("FIFO", "a FIFO"),
+        ("directory", "a directory"),
+        ("socket", "a socket"),
+        ("/dev/null", "a symbolic link"),
+        ("smoke/n1.json", "a symbolic link"),
+        ("nowhere", "a symbolic link"),
+    ],
+)
+def test_what_is_no_regular_file_is_not_replaced(tmp_path, capsys, monkeypatch, sort, told):
+    monkeypatch.chdir(tmp_path)
+    leave(tmp_path)
+    lay(sort, Path("out"))
+    before = Path("out").lstat()
+
+    assert main(["calibrate", f"--dump-path={tmp_path}", "--output=out"]) == 2
+    assert f"--output=out is {told}, expected a regular file" in capsys.readouterr().err
+    assert os.path.samestat(Path("out").lstat(), before)
+
+
+def test_a_device_is_not_replaced(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(calibrate, "write", lambda path, data: pytest.fail(f"{path} is replaced"))
+    leave(tmp_path)
+
+    assert main(["calibrate", f"--dump-path={tmp_path}", "--output=/dev/full"]) == 2
+    assert "--output=/dev/full is a device, expected" in capsys.readouterr().err
+
+
+def test_a_file_of_before_is_replaced(tmp_path, site):
+    make.put(tmp_path / "site.toml", "old")
+    leave(tmp_path)
+
+    assert site()[0].limit("gemm_tflops_min").value == 750
 
 
 def test_too_few_gpus_leave_a_comment(tmp_path, site):

@@ -118,7 +118,9 @@ def test_a_hostile_name_stays_text(tmp_path, site, name):
 
     assert set(profile.limits) == {"gemm_tflops_min", "expected_gpus"}
     assert all(c.isprintable() for c in text.replace("\n", ""))
-    if name.isprintable() and len(name) < 300:
+    assert (profile.pattern == "") == ("# no line gpu: no line can hold the GPUs' name" in text)
+    assert bool(profile.pattern) == (name.isprintable() and len(name) < 300)
+    if profile.pattern:
         assert profile.name == name[:100]
         assert profile.matches(name)
         assert not profile.matches(f"{name}x")
