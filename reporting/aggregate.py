@@ -10,17 +10,19 @@ from pathlib import Path
 
 import msgspec
 
-from . import outputs
+from . import outputs, sections
 from .clean import clean
 from .expected import CannotMerge, Expected, find
 from .filesystems import LOCAL, fstype
 from .judge import judge
+from .limits import Limits, limits
 from .load import Folder
 from .model import Cluster
 from .names import plain, stem
 from .outputs import say
 from .render import markdown, terminal
 from .runs import Sight
+from .sections import Found
 from .wait import Wait
 
 PASSED, FAILED, IMPOSSIBLE = 0, 1, 2
@@ -36,6 +38,21 @@ class Ask(msgspec.Struct, kw_only=True):
     run_id: str | None = None
     keep: bool = False
     alone: str | None = None
+    clock_skew_warn_sec: float | None = None
+    tool_warn_sec: float | None = None
+    hbm_busy_threshold_gib: float | None = None
+    gpu_activity_warn_pct: float | None = None
+    fail_outliers: bool = False
+
+    @property
+    def limits(self) -> dict[str, float | None]:
+        """The limits that were asked for, None for those that the nodes' own go for."""
+        return {
+            "clock_skew_warn_sec": self.clock_skew_warn_sec,
+            "tool_warn_sec": self.tool_warn_sec,
+            "hbm_busy_threshold_gib": self.hbm_busy_threshold_gib,
+            "gpu_activity_warn_pct": self.gpu_activity_warn_pct,
+        }
 
 
 def aggregate(
@@ -62,19 +79,35 @@ def _aggregate(ask: Ask, environment: Mapping[str, str], fstype_of: Callable[[Pa
         raise CannotMerge(_nothing(ask.dump, sight))
     _refuse_own_disk(ask.dump, expected, sight, fstype_of)
     cluster = judge(sight, expected)
+    held_to = limits(ask.limits, cluster.rows, fail_outliers=ask.fail_outliers)
+    found = sections.find(cluster)
+    if held_to.fail_outliers:
+        sections.fail_outliers(cluster, found)
     if ask.alone is None:  # a node that is alone has just said it all
-        for line in terminal(cluster):
+        for line in terminal(cluster, found):
             say(line)
-    report = markdown(cluster)
+    report = markdown(cluster, held_to, found)
     if folder.company:
         _write_own(ask, cluster, report)
     else:
-        paths = outputs.write_all(ask.dump, cluster, report)
+        more = _more(cluster, held_to, found)
+        paths = outputs.write_all(ask.dump, cluster, report, more)
         for what, path in zip(("report", "passing", "failing"), paths, strict=True):
             say(f"{what} {os.path.abspath(path)}")
         if ask.alone is None and not ask.keep:
             clean(ask.dump, sight)
     return FAILED if cluster.red else PASSED
+
+
+def _more(cluster: Cluster, held_to: Limits, found: Found) -> dict[str, outputs.Writer]:
+    """Return what writes the page and the summary."""
+    from . import html, summary
+
+    told = sections.all_sections(cluster, held_to, found)
+    return {
+        outputs.PAGE: lambda file: html.write(file, cluster, told, found.said),
+        outputs.SUMMARY: lambda file: file.writelines(summary.chunks(cluster, held_to, found)),
+    }
 
 
 def _expected(ask: Ask, environment: Mapping[str, str]) -> Expected:

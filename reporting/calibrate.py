@@ -13,7 +13,7 @@ import msgspec
 
 from .expected import CannotMerge
 from .load import Entry, Folder, contents
-from .model import Node
+from .model import Node, Result
 from .names import natural, plain
 from .outputs import write
 from .proposal import proposal
@@ -42,10 +42,10 @@ class Ask(msgspec.Struct, kw_only=True):
     output: Path | None = None
 
 
-class _Facts(msgspec.Struct):
-    """As much of a result as tells what was measured on what."""
+class _Facts(Result, frozen=True, kw_only=True):
+    """A result with what was measured on what."""
 
-    facts: list[object] = []
+    facts: list[object] = msgspec.field(default_factory=list)
 
 
 class _Document(msgspec.Struct):
@@ -119,12 +119,12 @@ def _good(node: Node, run: Run) -> bool:
 
 def _samples(good: list[tuple[Entry, Node]]) -> Iterator[Samples]:
     """Read the nodes' facts, one file at a time; one that has just changed is left out."""
-    for entry, node in good:
+    for entry, _ in good:
         try:
-            facts = _document.decode(contents(entry.path)).node.facts
+            node = _document.decode(contents(entry.path)).node
         except (OSError, ValueError, RecursionError):
             continue
-        yield from samples(node, facts)
+        yield from samples(node, node.facts)
 
 
 def _of_model(found: list[Samples], wanted: str | None) -> list[Samples]:

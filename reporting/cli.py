@@ -89,6 +89,45 @@ def _add_aggregate(parser: argparse.ArgumentParser) -> None:
         help="keep what earlier runs left; it never counts either way",
     )
     add("--alone", metavar="NODE", help="merge this node alone, it knows of no others")
+    _add_limits(parser)
+
+
+def _add_limits(parser: argparse.ArgumentParser) -> None:
+    """Declare what `aggregate` compares nodes by."""
+    add = parser.add_argument
+    add(
+        "--clock-skew-warn-sec",
+        type=_seconds,
+        metavar="SEC",
+        help="warn when the nodes' clocks are further apart (default: 30)",
+    )
+    add(
+        "--rocm-smi-warn-sec",
+        "--tool-warn-sec",
+        dest="tool_warn_sec",
+        type=_seconds,
+        metavar="SEC",
+        help="list vendors' tools that took longer to tell their version"
+        " (default: as the nodes were judged)",
+    )
+    add(
+        "--hbm-busy-threshold-gib",
+        type=_amount,
+        metavar="GIB",
+        help="list GPUs that had this much memory in use before the run"
+        " (default: as the nodes were judged)",
+    )
+    add(
+        "--gpu-activity-warn-pct",
+        type=_amount,
+        metavar="PCT",
+        help="list GPUs that were this busy before the run (default: as the nodes were judged)",
+    )
+    add(
+        "--fail-outliers",
+        action="store_true",
+        help="a number far below (hotter than) those of like GPUs is a FAIL of its node",
+    )
 
 
 def _add_publish(parser: argparse.ArgumentParser) -> None:
@@ -149,6 +188,11 @@ def _aggregate(arguments: argparse.Namespace) -> int:
         run_id=arguments.run_id,
         keep=arguments.no_clean_dump_path,
         alone=arguments.alone,
+        clock_skew_warn_sec=arguments.clock_skew_warn_sec,
+        tool_warn_sec=arguments.tool_warn_sec,
+        hbm_busy_threshold_gib=arguments.hbm_busy_threshold_gib,
+        gpu_activity_warn_pct=arguments.gpu_activity_warn_pct,
+        fail_outliers=arguments.fail_outliers,
     )
     return aggregate(ask, os.environ)
 
@@ -199,6 +243,11 @@ def _seconds(text: str) -> float:
     return number
 
 
+def _amount(text: str) -> float:
+    """Return *text* as a number from 0 on."""
+    return _seconds(text)
+
+
 def _share(text: str) -> float:
     """Return *text* as a part of one, less than all of it."""
     number = float(text)
@@ -208,6 +257,7 @@ def _share(text: str) -> float:
 
 
 _count.__name__, _seconds.__name__ = "whole number of at least 1", "number of seconds"
+_amount.__name__ = "number of at least 0"
 _share.__name__ = "number from 0 to below 1"
 
 

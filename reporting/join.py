@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from .model import LOCAL, Check, Document, Node, coverage, failures, same_machine
+from .model import LOCAL, Check, Document, Node, Result, coverage, failures, same_machine
 from .names import fold
 
 Json = dict[str, Any]
@@ -60,12 +60,12 @@ def join(ours: Json, theirs: Json) -> Json:
     }
 
 
-def _node(document: Json) -> Node:
+def _node(document: Json) -> Result:
     """Return what this reporter understands of a document."""
     return msgspec.convert(document, Document).node
 
 
-def _joined_node(ours: Json, theirs: Json, one: Node, other: Node) -> Json:
+def _joined_node(ours: Json, theirs: Json, one: Result, other: Result) -> Json:
     """Return the object `node` of two."""
     raw, checks = _checks(ours, theirs, one, other)
     kept = [reason for reason in _beside(other.reasons, other) if reason not in one.reasons]
@@ -91,7 +91,7 @@ def _joined_node(ours: Json, theirs: Json, one: Node, other: Node) -> Json:
     }
 
 
-def _checks(ours: Json, theirs: Json, one: Node, other: Node) -> tuple[list[Json], list[Check]]:
+def _checks(ours: Json, theirs: Json, one: Result, other: Result) -> tuple[list[Json], list[Check]]:
     """Return the checks of both, as written and as understood, those of *theirs* in front."""
     again = {(check.id, check.device, check.tier) for check in one.checks}
     kept = [
@@ -103,7 +103,7 @@ def _checks(ours: Json, theirs: Json, one: Node, other: Node) -> tuple[list[Json
     return raws, [check for _, check in kept] + one.checks
 
 
-def _options(ours: Json, theirs: Json, one: Node, other: Node) -> Json:
+def _options(ours: Json, theirs: Json, one: Result, other: Result) -> Json:
     """Return the options of both: what somebody chose for one tier is not undone by a default."""
     chosen = {
         name
@@ -115,7 +115,7 @@ def _options(ours: Json, theirs: Json, one: Node, other: Node) -> Json:
     return {**theirs, **ours, **{name: theirs[name] for name in chosen}}
 
 
-def _beside(messages: list[str], node: Node) -> list[str]:
+def _beside(messages: list[str], node: Result) -> list[str]:
     """Return the *messages* of a node that no check of it gave: they can't be worked out again."""
     given = {check.message for check in node.checks}
     return [message for message in messages if message not in given]
@@ -126,8 +126,8 @@ def _said(
     checks: list[Check],
     ours: list[str],
     theirs: list[str],
-    one: Node,
-    other: Node,
+    one: Result,
+    other: Result,
 ) -> list[str]:
     """Return the messages of the checks that ended in *outcome*, and those beside the checks."""
     of_checks = [check.message for check in checks if check.outcome == outcome]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from .expected import Expected
 from .load import Entry
-from .model import FAILING, LOCAL, Cluster, Kind, Mark, Node, Row, coverage, describe, utc
+from .model import FAILING, LOCAL, Cluster, Kind, Mark, Node, Row, describe, utc
 from .names import fold, natural, stem, stem_of_machine
 from .runs import Left, Sight
 
@@ -71,13 +71,16 @@ def _order(row: Row) -> tuple[object, ...]:
 
 def _row(sight: Sight, left: Left, real: bool) -> Row:
     """Return the row of a node that left something: the first question with an answer decides."""
-    node = left.result or left.part
+    row = Row(left.name, Kind.PASS, node=left.result or left.part)
     for question in _QUESTIONS:
         answer = question(sight, left, real)
         if answer is not None:
-            kind, reasons = answer
-            return Row(left.name, kind, reasons, node=node)
-    return Row(left.name, Kind.PASS, node=node)
+            row.kind, row.reasons = answer
+            break
+    if row.node is not None:
+        entry = left.entry_of(row.node)
+        row.digest, row.path = entry.digest, entry.path
+    return row
 
 
 Answer = tuple[Kind, list[str]]
@@ -93,7 +96,7 @@ def _duplicate(_sight: Sight, left: Left, _real: bool) -> Answer | None:
         f"{len(machines)} machines report as {left.name}: {', '.join(hosts)}:"
         " give each a node name of its own, remove their results, and run them again"
     )
-    reasons = [reason for node in left.whole for reason in _own_reasons(node)]
+    reasons = [reason for node in left.whole for reason in _own_reasons(left, node)]
     return Kind.DUPLICATE, [message, *reasons]
 
 
@@ -137,9 +140,9 @@ def _in_part(_sight: Sight, left: Left, _real: bool) -> Answer | None:
     node = left.part
     if left.result is not None or node is None:
         return None
-    what = f"{', '.join(node.tiers) or 'no whole tier'}; {describe(coverage(node.checks))}"
+    what = f"{', '.join(node.tiers) or 'no whole tier'}; {describe(left.digest_of(node).counts)}"
     message = f"judged in part only ({what}): run a whole tier for a verdict"
-    reasons = _own_reasons(node)
+    reasons = _own_reasons(left, node)
     return (Kind.FAIL, [*reasons, message]) if reasons else (Kind.PARTIAL, [message])
 
 
@@ -148,32 +151,34 @@ def _rehearsed(_sight: Sight, left: Left, real: bool) -> Answer | None:
     node = left.result
     if node is None or not node.rehearsal or not real:
         return None
-    return Kind.REHEARSAL, [_REHEARSAL, *_own_reasons(node)]
+    return Kind.REHEARSAL, [_REHEARSAL, *_own_reasons(left, node)]
 
 
 def _failed(sight: Sight, left: Left, _real: bool) -> Answer | None:
     """Ask whether the node failed by its own checks, or says nothing that could pass."""
     node = left.result
-    reasons = _own_reasons(node) if node is not None else []
+    reasons = _own_reasons(left, node) if node is not None else []
     return (Kind.FAIL, [*reasons, *_unfinished(sight, left)]) if reasons else None
 
 
-def _own_reasons(node: Node) -> list[str]:
+def _own_reasons(left: Left, node: Node) -> list[str]:
     """Return why a result is no PASS; what a result claims must follow from its checks."""
     if node.reasons:
         return node.reasons
-    bad = [c for c in node.checks if c.outcome in FAILING]
+    digest = left.digest_of(node)
+    counts = digest.counts
+    bad = [c for c in digest.findings if c.outcome in FAILING]
     if bad:
         return [f"{c.id}{f'[{c.device}]' if c.device else ''}: {c.message}" for c in bad]
     if node.verdict == "FAIL":
         return ["its result says FAIL and gives no reason: look into it, and run the node again"]
-    if not node.checks:
+    if not counts.get("checks"):
         return ["its result judged nothing: no check was run, look at what pytest printed"]
     if node.interrupted:
         return [f"its run was stopped by {node.interrupted}: run the node again"]
-    if node.coverage and any(coverage(node.checks).get(k) != n for k, n in node.coverage.items()):
+    if any(counts.get(k) != n for k, n in node.coverage.items()):
         return ["its checks are not those that it counted: the file was changed, run it again"]
-    if all(c.outcome in {"UNKNOWN", "N/A"} for c in node.checks):
+    if counts["UNKNOWN"] + counts["N/A"] == counts["checks"]:
         return ["nothing could be looked at on it: look at its unknowns, and run it again"]
     if node.verdict == "PARTIAL" and not node.partial:
         return ["its result says PARTIAL in place of a whole one: run a whole tier"]
@@ -271,8 +276,8 @@ def _notes(sight: Sight, rows: list[Row], expected: Expected) -> list[str]:
 
 def _in_its_file(entry: Entry, said: Node | Mark) -> bool:
     """Tell whether a file bears the name of the node in it."""
-    fitting = (stem(said.name), stem_of_machine(said.name, said.hostname))
-    return fold(entry.stem) in {fold(name) for name in fitting}
+    own = fold(entry.stem)
+    return own == fold(stem(said.name)) or own == fold(stem_of_machine(said.name, said.hostname))
 
 
 def _about(what: str, names: list[str]) -> list[str]:

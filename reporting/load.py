@@ -4,32 +4,39 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
-from .model import SCHEMA_VERSION, Document, Mark, Node
+from . import crew, wire
+from .digest import Digest
+from .distil import distil, wanted
+from .model import SCHEMA_VERSION, Check, Header, Mark, Node, Option
 from .names import fold, name_of_stem
 
 LARGEST = 8 * 1024 * 1024
-"""A result of eight GPUs stays below 160 KiB; what is larger than this was not written by us."""
+"""A result of eight GPUs and both tiers stays below 256 KiB; what is larger than this was not written by us."""
 
+_STEP = 65536
 Sort = Literal["result", "partial", "mark"]
+Stamp = tuple[int, int, int]
 
 
-class Entry(msgspec.Struct, frozen=True):
-    """One file: what it says, or why that can't be told."""
+class Entry(msgspec.Struct, frozen=True, gc=False):
+    """One file: what it says, or why that can't be told; a result's digest comes with it."""
 
     path: Path
     stem: str
     sort: Sort
-    stamp: tuple[int, int, int]
+    stamp: Stamp
     name: str
     run_id: str | None = None
     said: Node | Mark | None = None
     error: str = ""
+    digest: Digest | None = None
 
 
 class _Named(msgspec.Struct):
@@ -45,7 +52,20 @@ class _Outline(msgspec.Struct):
     node: _Named
 
 
-_document = msgspec.json.Decoder(Document)
+class _Checks(msgspec.Struct):
+    """Of a result its checks alone."""
+
+    checks: list[Check]
+
+
+class _Checked(msgspec.Struct):
+    node: _Checks
+
+
+_document = msgspec.json.Decoder(wire.Document)
+_any_document = msgspec.json.Decoder(wire.AnyDocument)
+_checked = msgspec.json.Decoder(_Checked)
+_options = msgspec.json.Decoder(dict[str, Option])
 _mark = msgspec.json.Decoder(Mark)
 _outline = msgspec.json.Decoder(_Outline)
 _named_mark = msgspec.json.Decoder(_Named)
@@ -86,22 +106,38 @@ class Folder:
                 )
         except FileNotFoundError:
             return []
-        entries = (self._entry(folder / file.name, file, partial) for file in files)
+        seen = [self._look(folder / file.name, file, partial) for file in files]
+        unread = [file for file in seen if isinstance(file, _Unread)]
+        read = iter(crew.read_all(_read, unread))
+        entries = (next(read) if isinstance(file, _Unread) else file for file in seen)
         return [entry for entry in entries if entry is not None]
 
-    def _entry(self, path: Path, file: os.DirEntry[str], partial: bool) -> Entry | None:
-        """Return what *file* says, None for one that vanished or is not for the merge."""
+    def _look(self, path: Path, file: os.DirEntry[str], partial: bool) -> Entry | _Unread | None:
+        """Return what is known of *file*, None for one that vanished."""
+        sort = _sort(path.name, partial) or "result"
         try:
             info = file.stat()
         except FileNotFoundError:
             return None
         except OSError as error:
-            return _broken(path, _sort(path.name, partial) or "result", (0, 0, 0), str(error))
-        stamp = (info.st_mtime_ns, info.st_size, info.st_ino)
+            return _broken(path, sort, (0, 0, 0), str(error))
+        unread = _Unread(path, sort, _stamp(info), info.st_mode)
         known = self._known.get(path)
-        if known is not None and known.stamp == stamp:
-            return known
-        return _read(path, _sort(path.name, partial) or "result", info, stamp)
+        return known if known is not None and known.stamp == unread.stamp else unread
+
+
+class _Unread(NamedTuple):
+    """A file as it lies there."""
+
+    path: Path
+    sort: Sort
+    stamp: Stamp
+    mode: int
+
+
+def _stamp(info: os.stat_result) -> Stamp:
+    """Return what changes with the content of a file."""
+    return info.st_mtime_ns, info.st_size, info.st_ino
 
 
 def _is_replay(entry: Entry) -> bool:
@@ -116,14 +152,14 @@ def _sort(name: str, partial: bool) -> Sort | None:
     return "mark" if name.endswith(".started") and not partial else None
 
 
-def _read(
-    path: Path, sort: Sort, info: os.stat_result, stamp: tuple[int, int, int]
-) -> Entry | None:
-    """Return the entry of one file, whatever lies there."""
-    if not stat.S_ISREG(info.st_mode):
+def _read(file: _Unread) -> Entry | None:
+    """Return the entry of one file, whatever lies there; None for one that vanished."""
+    path, sort, stamp, mode = file
+    size = stamp[1]
+    if not stat.S_ISREG(mode):
         return _broken(path, sort, stamp, "not a regular file")
-    if info.st_size > LARGEST:
-        return _broken(path, sort, stamp, f"{info.st_size} bytes, expected at most {LARGEST}")
+    if size > LARGEST:
+        return _broken(path, sort, stamp, f"{size} bytes, expected at most {LARGEST}")
     try:
         raw = contents(path)
     except FileNotFoundError:
@@ -131,13 +167,58 @@ def _read(
     except OSError as error:
         return _broken(path, sort, stamp, f"[Errno {error.errno}] {error.strerror}")
     try:
-        said = _mark.decode(raw) if sort == "mark" else _document.decode(raw).node
+        said, digest = (_mark.decode(raw), None) if sort == "mark" else _node(raw)
     except (ValueError, RecursionError) as error:
         return _broken(path, sort, stamp, str(error) if raw else "the file is empty", raw)
-    return _accepted(path, sort, stamp, said)
+    return _accepted(path, sort, stamp, said, digest)
 
 
-def _accepted(path: Path, sort: Sort, stamp: tuple[int, int, int], said: Node | Mark) -> Entry:
+_HEADER = Header.__struct_fields__
+_known_options: dict[bytes, dict[str, Option]] = {}
+_MOST_OPTIONS = 64
+"""So many different sets of options are kept to be shared by the nodes that have them."""
+
+
+def _node(raw: bytes) -> tuple[Node, Digest]:
+    """Return what is kept of a result; ValueError when it is none."""
+    told: wire.Told | wire.ToldOtherwise
+    facts: Iterable[object]
+    try:
+        told = _document.decode(raw).node
+        facts = told.facts
+    except ValueError:  # it may be newer than we are
+        told = _any_document.decode(raw).node
+        facts = wanted(told.facts)
+    digest = distil(told.checks, facts)
+    header = {name: getattr(told, name) for name in _HEADER}
+    return Node(**header, options=_shared(bytes(told.options))), digest
+
+
+def _shared(raw: bytes) -> dict[str, Option]:
+    """Return the options that *raw* says: most nodes of a cluster have the same."""
+    known = _known_options.get(raw)
+    if known is None:
+        known = _options.decode(raw)
+        if len(_known_options) < _MOST_OPTIONS:
+            _known_options[raw] = known
+    return known
+
+
+def checks_of(path: Path) -> list[Check]:
+    """Return all checks of the result *path*; OSError or ValueError when it can't be read now."""
+    try:
+        return _checked.decode(contents(path)).node.checks
+    except RecursionError as error:
+        raise ValueError(str(error)) from error
+
+
+def _accepted(
+    path: Path,
+    sort: Sort,
+    stamp: Stamp,
+    said: Node | Mark,
+    digest: Digest | None,
+) -> Entry:
     """Return the entry of a document that could be read, refused when it is not for us."""
     wrong = ""
     if said.schema != SCHEMA_VERSION:
@@ -155,12 +236,11 @@ def _accepted(path: Path, sort: Sort, stamp: tuple[int, int, int], said: Node | 
         run_id=said.run_id,
         said=None if wrong else said,
         error=wrong,
+        digest=None if wrong else digest,
     )
 
 
-def _broken(
-    path: Path, sort: Sort, stamp: tuple[int, int, int], error: str, raw: bytes = b""
-) -> Entry:
+def _broken(path: Path, sort: Sort, stamp: Stamp, error: str, raw: bytes = b"") -> Entry:
     """Return the entry of a file that can't be used, under the name in it where there is one."""
     named = None
     with suppress(ValueError, RecursionError):
@@ -180,8 +260,16 @@ def _broken(
 def contents(path: Path) -> bytes:
     """Return what is in *path*, at most as much as is accepted, and never wait for a pipe."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(descriptor, "rb") as file:
-        return file.read(LARGEST + 1)
+    try:
+        step = min(os.fstat(descriptor).st_size, LARGEST) + 1
+        parts, left = [], LARGEST + 1
+        while left > 0 and (part := os.read(descriptor, min(step, left))):
+            parts.append(part)
+            left -= len(part)
+            step = _STEP
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+    finally:
+        os.close(descriptor)
 
 
 def one(path: Path) -> Entry | None:
@@ -190,5 +278,5 @@ def one(path: Path) -> Entry | None:
         info = path.stat()
     except FileNotFoundError:
         return None
-    stamp = (info.st_mtime_ns, info.st_size, info.st_ino)
-    return _read(path, _sort(path.name, path.parent.name == "partial") or "result", info, stamp)
+    sort = _sort(path.name, path.parent.name == "partial") or "result"
+    return _read(_Unread(path, sort, _stamp(info), info.st_mode))

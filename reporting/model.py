@@ -10,11 +10,15 @@ import math
 import time
 from collections.abc import Iterable
 from enum import Enum
-from typing import Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
 from .names import fold
+
+if TYPE_CHECKING:
+    from .digest import Digest
 
 SCHEMA_VERSION = 1
 LOCAL = "local"
@@ -40,7 +44,7 @@ class Check(msgspec.Struct, frozen=True, gc=False):
     cause: str = ""
 
 
-class Option(msgspec.Struct, frozen=True):
+class Option(msgspec.Struct, frozen=True, gc=False):
     """An option that was in force on the node, and where it came from."""
 
     value: Any = None
@@ -62,15 +66,14 @@ class Mark(msgspec.Struct, frozen=True):
     rank: int | None = None
 
 
-class Node(msgspec.Struct, frozen=True):
-    """What a node says of itself: the object `node` of its result."""
+class Header(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What stands in the object `node` of a result beside its options, checks and facts."""
 
     name: str
     run_id: str
     started: float
     verdict: Literal["PASS", "FAIL", "PARTIAL"]
     tiers: list[str]
-    checks: list[Check]
     reasons: list[str]
     schema: int = SCHEMA_VERSION
     tool_version: str = ""
@@ -86,7 +89,6 @@ class Node(msgspec.Struct, frozen=True):
     coverage: dict[str, int] = {}
     warnings: list[str] = []
     unknowns: list[str] = []
-    options: dict[str, Option] = {}
     durations: dict[str, float] = {}
 
     @property
@@ -100,10 +102,22 @@ class Node(msgspec.Struct, frozen=True):
         return self.durations.get("total", self.ended - self.started)
 
 
+class Node(Header, frozen=True, kw_only=True, gc=False):
+    """What a node says of itself; its checks and facts are in its digest, or in its file."""
+
+    options: dict[str, Option] = {}
+
+
+class Result(Node, frozen=True, kw_only=True, gc=False):
+    """A node with all that it checked: one at a time, ten thousand do not fit into memory."""
+
+    checks: list[Check]
+
+
 class Document(msgspec.Struct, frozen=True):
     """A result file: a pytest-json-report document of which only `node` is read."""
 
-    node: Node
+    node: Result
 
 
 class Kind(str, Enum):
@@ -137,6 +151,10 @@ class Row(msgspec.Struct):
     named: bool = True
     """False for a node that is known by count alone."""
     node: Node | None = None
+    digest: Digest | None = None
+    """What was kept of the node's checks and facts; there whenever `node` is."""
+    path: Path | None = None
+    """The file that `node` was read from."""
 
     @property
     def status(self) -> str:

@@ -6,6 +6,7 @@ Every name, message and run id comes from a file that anybody may have written.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 _FILE_SAFE = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
 _LONGEST_STEM = 200
@@ -14,6 +15,7 @@ _ESCAPE_SEQUENCE = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])"
 )
 _DIGITS = re.compile(r"([0-9]+)")
+_NUMBERED = re.compile(r"(.*?)([0-9]{1,18})")
 
 
 def fold(name: str) -> str:
@@ -71,6 +73,8 @@ def natural(name: str) -> tuple[list[tuple[str | int, ...]], str]:
 
 def plain(value: str, limit: int = 300) -> str:
     """Return *value* as one line of at most *limit* printable characters, safe on a terminal."""
+    if len(value) <= limit and value.isprintable():
+        return " ".join(value.split())
     start = value[: 8 * limit]
     printable = (
         c if c.isprintable() else " " if c.isspace() else ""
@@ -87,3 +91,35 @@ def listed(name: str) -> str:
     fits = 0 < len(name) <= _LONGEST_LISTED
     clean = all(c.isprintable() and not c.isspace() and c != "," for c in name)
     return name if fits and clean else stem(name)
+
+
+def hostlist(names: Iterable[str]) -> str:
+    """Return *names* folded, `n[1-3,07],login`, as ClusterShell and Slurm both read it.
+
+    Slurm refuses a range that is not the end of a name, so only last numbers are folded. A name
+    that could be read as something else, as in `a[1-9]` or `@all`, stands there coded as a stem.
+    """
+    numbers: dict[tuple[str, bool], list[str]] = {}
+    for name in sorted(set(names), key=natural):
+        safe = _in_hostlist(name)
+        numbered = _NUMBERED.fullmatch(safe)
+        prefix, number = numbered.groups() if numbered else (safe, "")
+        numbers.setdefault((prefix, bool(number)), []).append(number)
+    return ",".join(prefix + _range(found) for (prefix, _), found in numbers.items())
+
+
+def _in_hostlist(name: str) -> str:
+    """Return *name* where it can only be read as one node, else coded; an option is no node."""
+    if name.startswith("-"):
+        return stem(name).replace("-", "%2D", 1)
+    safe = _FILE_SAFE.issuperset(name.encode("utf-8", "replace"))
+    return name if safe and 0 < len(name) <= _LONGEST_LISTED else stem(name)
+
+
+def _range(numbers: list[str]) -> str:
+    """Return the numbers of one prefix in brackets; a single one needs none."""
+    if len(numbers) == 1:
+        return numbers[0]
+    from ClusterShell.RangeSet import RangeSet  # type: ignore[import-untyped]
+
+    return f"[{RangeSet(','.join(numbers))}]"

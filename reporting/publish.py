@@ -15,7 +15,7 @@ import msgspec
 
 from .join import Json, join, joinable
 from .load import LARGEST, Entry, one
-from .model import LOCAL, SCHEMA_VERSION, Document, Mark, Node, same_machine
+from .model import LOCAL, SCHEMA_VERSION, Document, Mark, Node, Result, same_machine
 from .names import fold, plain, stem, stem_of_machine
 from .outputs import replacing, say, write
 
@@ -85,7 +85,7 @@ def _finite(text: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _node(document: Json, path: Path) -> Node:
+def _node(document: Json, path: Path) -> Result:
     """Return what the merge will understand of *document*."""
     try:
         node = msgspec.convert(document, Document).node
@@ -167,7 +167,7 @@ def answer_mark(dump: Path, node: Node | Mark) -> None:
             path.unlink(missing_ok=True)
 
 
-def _write_junit(dump: Path, node: Node, name: str) -> Path:
+def _write_junit(dump: Path, node: Result, name: str) -> Path:
     """Write the node's checks for a JUnit reader; a part never takes the place of a whole."""
     from . import junit
 

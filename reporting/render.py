@@ -5,21 +5,30 @@ Whatever a template prints is escaped unless a filter of ours has done so alread
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from .model import Cluster, Node, Row, coverage, describe
-from .names import plain, same_host
+from .limits import Limits
+from .model import Cluster, Kind, Row
+from .names import hostlist, plain
+from .sections import Cause, Found, Section, find, split_sections
+from .sections.view import fold_devices, rank, shown, text, who
+
+if TYPE_CHECKING:
+    import jinja2
 
 _CELL = 120
+_WIDE_CELL = 400
 _BULLET = 1000
 _MOST_REASONS = 200
+_MOST_CAUSES = 10
 _MOST_ROWS = 8
-_MOST_OPTIONS = 200
-_MOST_REMARKS = 100
+_EACH_HAS_A_ROW = 200
+"""Up to so many nodes the status table has all; above, those that passed are folded."""
+_MOST_IN_FULL = 100
+_LONGEST_LIST = 2000
 _MARKUP = str.maketrans({
     "&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "\\|", "`": "\\`",
     "*": "\\*", "[": "\\[", "]": "\\]", "\\": "\\\\",
@@ -32,21 +41,13 @@ class Escaped(str):
     __slots__ = ()
 
 
-class _Option(msgspec.Struct):
-    """One value of one option and on how many nodes it was in force."""
+class _Status(msgspec.Struct):
+    """The status table: its rows, and what has none there."""
 
-    name: str
-    value: str
-    source: str
-    nodes: int
-
-
-class _Remark(msgspec.Struct):
-    """A warning, or what could not be looked at, and on which nodes."""
-
-    kind: str
-    text: str
-    nodes: str
+    rows: list[Row]
+    folded: str = ""
+    passed: int = 0
+    cut: int = 0
 
 
 def escape(text: str, limit: int) -> Escaped:
@@ -54,8 +55,31 @@ def escape(text: str, limit: int) -> Escaped:
     return Escaped(plain(text, limit).translate(_MARKUP))
 
 
-def markdown(cluster: Cluster) -> str:
+def markdown(cluster: Cluster, limits: Limits | None = None, found: Found | None = None) -> str:
     """Return the report of a merge."""
+    found = found or find(cluster)
+    environment = _environment()
+    template = environment.get_template("smoke_report.md.j2")
+    before, after = split_sections(cluster, limits or Limits(), found)
+    text = template.render(
+        cluster=cluster,
+        causes=_causes(found),
+        status=_status(cluster.rows),
+        before=before,
+        after=after,
+        failing=cluster.failing[:_MOST_IN_FULL],
+        unsaid=[row.name for row in cluster.failing[_MOST_IN_FULL:]],
+        most=_MOST_REASONS,
+        who=who,
+    )
+    return text.rstrip("\n") + "\n"
+
+
+def _environment() -> jinja2.Environment:
+    """Return what the template is read with: nothing foreign is Markdown unless a filter says so.
+
+    A heading is ours and scraped: what is code in it stays code.
+    """
     import jinja2
 
     environment = jinja2.Environment(
@@ -69,28 +93,29 @@ def markdown(cluster: Cluster) -> str:
     )
     environment.filters.update(
         cell=lambda text: escape(text, _CELL) or Escaped("-"),
+        line=lambda cells: Escaped(" | ".join(map(_wide, cells))),
+        rule=lambda columns: Escaped("---|" * len(columns)),
         bullet=_bullet,
-        rank=_rank,
-        shown=_shown,
+        rank=rank,
+        shown=shown,
         duration=_duration,
         top=lambda row: row.reasons[0] if row.reasons else "",
-        coverage=lambda row: describe(coverage(row.node.checks)),
         headline=headline,
+        heading=lambda section: Escaped(section.heading),
+        written=Escaped,
+        long=lambda text: escape(text, _LONGEST_LIST),
     )
-    template = environment.get_template("smoke_report.md.j2")
-    remarks = _remarks(cluster.rows)
-    return template.render(
-        cluster=cluster,
-        options=_options(cluster.rows),
-        most=_MOST_REASONS,
-        remarks=remarks[:_MOST_REMARKS],
-        more_remarks=max(0, len(remarks) - _MOST_REMARKS),
-    )
+    return environment
 
 
 def _finalize(value: object) -> object:
     """Escape what no filter has escaped, so that forgetting one is not a hole."""
     return value if isinstance(value, Escaped | int) else escape(str(value), _BULLET)
+
+
+def _wide(text: str) -> Escaped:
+    """Return a cell of a section's table."""
+    return escape(text, _WIDE_CELL) or Escaped("-")
 
 
 def _bullet(text: str) -> Escaped:
@@ -99,50 +124,47 @@ def _bullet(text: str) -> Escaped:
     return Escaped("\\" + line) if line[:1] in {"#", "+", "-", "=", "~"} else line
 
 
-def _rank(row: Row) -> str:
-    """Return the node's rank, a dash where it has none."""
-    return "-" if row.node is None or row.node.rank is None else str(row.node.rank)
-
-
-def _shown(row: Row) -> str:
-    """Return the node's name, with the host name where that is another."""
-    host = row.node.hostname if row.node is not None else ""
-    return row.name if not host or same_host(row.name, host) else f"{row.name} (host {host})"
-
-
 def _duration(row: Row) -> str:
     """Return how long the node took."""
     return "-" if row.node is None else f"{row.node.seconds:.1f} s"
 
 
-def _options(rows: Iterable[Row]) -> list[_Option]:
-    """Return the options that were in force, as the results say; a default of ours is never one."""
-    nodes: Iterable[Node] = (row.node for row in rows if row.node is not None)
-    counts: Counter[tuple[str, str, str]] = Counter(
-        (name, str(option.value), option.source)
-        for node in nodes
-        for name, option in node.options.items()
+def _causes(found: Found) -> Section:
+    """Return what failed, the most shared first."""
+    failing = found.failing
+    rows = [
+        [
+            c.severity,
+            str(len(c.nodes)),
+            who(c.nodes),
+            fold_devices(c.devices) or "-",
+            c.check,
+            text(c),
+        ]
+        for c in failing
+    ]
+    return Section(
+        heading="Causes, the most shared first",
+        lines=[] if rows else ["Nothing failed."],
+        columns=["Outcome", "Count", "Nodes", "Devices", "Check", "What was said"] if rows else [],
+        rows=rows[:_MOST_CAUSES],
+        cut=max(0, len(rows) - _MOST_CAUSES),
+        calm=not rows,
     )
-    ordered = sorted(counts.items())[:_MOST_OPTIONS]
-    return [_Option(*key, nodes=count) for key, count in ordered]
 
 
-def _remarks(rows: Iterable[Row]) -> list[_Remark]:
-    """Return each warning and unknown once, with the nodes that said it; the commonest first."""
-    said: dict[tuple[str, str], dict[str, None]] = {}
-    for row in rows:
-        if row.node is not None:
-            for kind, texts in (("WARN", row.node.warnings), ("UNKNOWN", row.node.unknowns)):
-                for text in texts:
-                    said.setdefault((kind, text), {})[row.name] = None
-    ordered = sorted(said.items(), key=lambda item: (-len(item[1]), item[0]))
-    return [_Remark(kind, text, _few([*names])) for (kind, text), names in ordered]
-
-
-def _few(names: list[str]) -> str:
-    """Return *names*, or the first and how many more there are."""
-    shown = ", ".join(names[:_MOST_ROWS])
-    return f"{shown} and {len(names) - _MOST_ROWS} more" if len(names) > _MOST_ROWS else shown
+def _status(rows: list[Row]) -> _Status:
+    """Return what stands in the status table."""
+    if len(rows) <= _EACH_HAS_A_ROW:
+        return _Status(rows)
+    rest = [row for row in rows if row.kind is not Kind.PASS]
+    passing = [row.name for row in rows if row.kind is Kind.PASS]
+    return _Status(
+        rows=rest[:_EACH_HAS_A_ROW],
+        folded=plain(hostlist(passing), _LONGEST_LIST),
+        passed=len(passing),
+        cut=max(0, len(rest) - _EACH_HAS_A_ROW),
+    )
 
 
 def headline(cluster: Cluster) -> str:
@@ -156,13 +178,32 @@ def headline(cluster: Cluster) -> str:
     return f"{mark}FAIL: {len(bad)} of {len(cluster.rows)} nodes did not pass: {names}{more}"
 
 
-def terminal(cluster: Cluster) -> list[str]:
-    """Return the verdict and the first reasons as lines for a terminal."""
-    failing = cluster.red
+def terminal(cluster: Cluster, found: Found | None = None) -> list[str]:
+    """Return the verdict, the causes that most nodes share, and what else is in the report."""
+    found = found or find(cluster)
     lines = [plain(headline(cluster), 1000)]
-    for row in failing[:_MOST_ROWS]:
-        reason = row.reasons[0] if row.reasons else row.kind.value
-        lines.append(f"  {plain(row.name, 64)}: {plain(reason, 300)}")
-    if len(failing) > _MOST_ROWS:
-        lines.append(f"  and {len(failing) - _MOST_ROWS} more, in the report")
-    return lines
+    lines += [_told(cause) for cause in found.failing[:_MOST_ROWS]]
+    if len(found.failing) > _MOST_ROWS:
+        lines.append(f"  and {len(found.failing) - _MOST_ROWS} more causes, in the report")
+    beside = _beside(found)
+    return [*lines, f"  in the report as well: {beside}"] if beside else lines
+
+
+def _told(cause: Cause) -> str:
+    """Return one cause as a line: who, how many, and what was said."""
+    count = f" ({len(cause.nodes)} nodes)" if len(cause.nodes) > 1 else ""
+    where = f"{plain(', '.join(cause.devices), 64)}: " if cause.devices else ""
+    return f"  {who(cause.nodes)}{count}: {where}{plain(text(cause), 300)}"
+
+
+def _beside(found: Found) -> str:
+    """Return what comparing the nodes has shown, in numbers."""
+    far = len({(one.node, one.name) for one in found.outliers})
+    warned = sum(cause.severity == "WARN" for cause in found.causes)
+    counts = (
+        (len(found.drift), "value that drifts", "values that drift"),
+        (far, "outlier against its peers", "outliers against their peers"),
+        (len(found.hashes), "product whose bits disagree", "products whose bits disagree"),
+        (warned, "kind of warning", "kinds of warnings"),
+    )
+    return ", ".join(f"{n} {one if n == 1 else many}" for n, one, many in counts if n)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from .digest import Digest
 from .load import Entry
 from .model import LOCAL, LOCAL_RUN_SECONDS, Mark, Node, same_machine
 from .names import fold
@@ -49,21 +50,29 @@ class Left(msgspec.Struct):
     @property
     def result(self) -> Node | None:
         """The node's whole result of this run, the last one where there are more."""
-        return max(self.whole, key=lambda n: n.ended, default=None)
+        return _last(self.whole)
 
     @property
     def part(self) -> Node | None:
         """The node's last partial result of this run."""
-        return max(self.partial, key=lambda n: n.ended, default=None)
+        return _last(self.partial)
 
     @property
     def open_mark(self) -> Mark | None:
         """The mark that no result answers yet: the node began (again) and is not done."""
-        mark = max(self.marks, key=lambda m: m.started, default=None)
-        answer = self.result or self.part
-        if mark is None or (answer is not None and mark.started <= answer.ended):
+        if not self.marks:
             return None
-        return mark
+        mark = max(self.marks, key=lambda m: m.started)
+        answer = self.result or self.part
+        return None if answer is not None and mark.started <= answer.ended else mark
+
+    def entry_of(self, node: Node) -> Entry:
+        """Return the file that *node* was read from."""
+        return next(entry for entry in self.files if entry.said is node)
+
+    def digest_of(self, node: Node) -> Digest:
+        """Return what was kept of the checks and facts of *node*."""
+        return self.entry_of(node).digest or Digest()
 
     @property
     def machines(self) -> list[Node | Mark]:
@@ -73,6 +82,13 @@ class Left(msgspec.Struct):
             if not any(same_machine(said, known) for known in apart):
                 apart.append(said)
         return apart
+
+
+def _last(nodes: list[Node]) -> Node | None:
+    """Return the result that ended last; nearly always there is one at most."""
+    if len(nodes) < 2:
+        return nodes[0] if nodes else None
+    return max(nodes, key=lambda node: node.ended)
 
 
 class Sight(msgspec.Struct):

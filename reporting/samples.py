@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from .model import Check, Node
+from .model import Check, Result
 
 PER_GPU = {
     "performance.gemm_tflops": ("gemm-tflops-min", "TFLOPS", 20_000.0),
@@ -75,7 +75,7 @@ class Samples(msgspec.Struct):
             values.append(Value(value, self.node, check.device))
 
 
-def samples(node: Node, facts: Iterable[object]) -> list[Samples]:
+def samples(node: Result, facts: Iterable[object]) -> list[Samples]:
     """Return what *node* reached, one entry for each model of GPU that it has."""
     known = [fact for fact in facts if isinstance(fact, dict)]
     models = _models(known)
@@ -98,7 +98,7 @@ def samples(node: Node, facts: Iterable[object]) -> list[Samples]:
     return list(found.values())
 
 
-def _take_each(whole: dict[str, Samples], node: Node) -> None:
+def _take_each(whole: dict[str, Samples], node: Result) -> None:
     for check in node.checks:
         if check.id in PER_GPU and check.device in whole:
             key, unit, most = PER_GPU[check.id]
@@ -108,7 +108,7 @@ def _take_each(whole: dict[str, Samples], node: Node) -> None:
         one.values = {key: values for key, values in one.values.items() if values}
 
 
-def _take_together(one: Samples, node: Node, facts: list[dict[str, Any]]) -> None:
+def _take_together(one: Samples, node: Result, facts: list[dict[str, Any]]) -> None:
     for check in node.checks:
         if check.id in TOGETHER:
             shape = _shape(*TOGETHER[check.id], node, facts, len(one.gpus))
@@ -118,7 +118,7 @@ def _take_together(one: Samples, node: Node, facts: list[dict[str, Any]]) -> Non
 
 
 def _shape(
-    stage: str, option: str, size: float, node: Node, facts: list[dict[str, Any]], gpus: int
+    stage: str, option: str, size: float, node: Result, facts: list[dict[str, Any]], gpus: int
 ) -> tuple[int, float] | None:
     """Return over how many GPUs, and at how many MiB, an all-reduce was measured."""
     if option in node.options:
@@ -177,7 +177,7 @@ def _is_cut(mode: Fact) -> bool:
     return _text(mode.get("compute")).upper() in PARTITIONS
 
 
-def _ports(node: Node, facts: list[dict[str, Any]]) -> tuple[int | None, set[float | None]]:
+def _ports(node: Result, facts: list[dict[str, Any]]) -> tuple[int | None, set[float | None]]:
     """Return how many RDMA ports train and are up, and at which rates; None when none is known."""
     up = {c.device for c in node.checks if c.id == "rdma.port_state" and c.outcome == "PASS"}
     rates: set[float | None] = set()

@@ -104,7 +104,8 @@ class Wait:
         who = f": {', '.join(awaited)}" if len(awaited) <= _FEW else ""
         left = max(deadlines.values()) - now
         print(
-            f"waiting for {len(awaited)} of {nodes} nodes, {left:.0f} s at most{who}",
+            f"waiting for {len(awaited)} of {nodes} nodes, {max(0, nodes - len(awaited))} are in,"
+            f" {left:.0f} s at most{who}",
             file=sys.stderr,
             flush=True,
         )

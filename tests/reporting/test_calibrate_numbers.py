@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fixtures import profiles
-from reporting.model import Check, Node, Option
+from reporting.model import Check, Option, Result
 from reporting.proposal import nearest_rank, proposal, round_down, split
 from reporting.samples import Value, samples
 from tests.reporting import make
@@ -205,8 +205,8 @@ def test_any_facts_give_a_profile_or_nothing(tmp_path_factory, odd, value, optio
     together = measured("performance.all_reduce", "gpu0", value, "GB/s")
     port = make.check("rdma.port_state", "mlx5_0-p1")
     fields = make.node("n1", checks=checks([value] * 8, [together, port]))
-    node = Node(**{
-        **{k: v for k, v in fields.items() if k in Node.__struct_fields__},
+    node = Result(**{
+        **{k: v for k, v in fields.items() if k in Result.__struct_fields__},
         "checks": [Check(**c) for c in fields["checks"]],
         "options": {"rccl_size_mb": Option(option)},
     })

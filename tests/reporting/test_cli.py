@@ -88,7 +88,7 @@ def test_a_merge_and_a_publication_as_processes(tmp_path):
 
     assert (published.returncode, published.stderr) == (0, "")
     assert (merged.returncode, merged.stderr) == (1, "")
-    assert "n1: gpu é: bad" in merged.stdout
+    assert "gpu é: bad" in merged.stdout
 
 
 @pytest.mark.parametrize("command", ["aggregate", "publish"])
@@ -124,4 +124,4 @@ def test_a_merge_imports_nothing_that_it_does_not_need(tmp_path):
 
     loaded = {name.partition(".")[0] for name in done.stdout.splitlines()[-1].split()}
     assert {"reporting", "msgspec", "jinja2"} <= loaded
-    assert not loaded & {"pytest", "torch", "numpy", "fixtures", "ClusterShell", "xml", "asyncio"}
+    assert not loaded & {"pytest", "torch", "numpy", "fixtures", "multiprocessing", "asyncio"}

@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from reporting import junit
-from reporting.model import Node
-from tests.reporting import make
+from reporting.model import Kind, Result, Row
+from tests.reporting import make, pages
 
 CHECKS = [
     make.check("gpu.bind", "gpu0"),
@@ -28,7 +28,7 @@ def read(*nodes):
     file = io.BytesIO()
     with junit.document(file) as xml:
         for node in nodes:
-            junit.suite(xml, msgspec.convert(node, Node))
+            junit.suite(xml, msgspec.convert(node, Result))
     return list(junitparser.JUnitXml.fromstring(file.getvalue()))
 
 
@@ -88,3 +88,85 @@ def test_many_nodes_go_into_one_document():
     names = [suite.name for suite in read(make.node("a"), make.node("b\x1b\ud800"))]
 
     assert names == ["a", "b"]
+
+
+def test_no_two_nodes_go_by_one_name():
+    suites = read(make.node("b"), make.node("b\x00"), make.node("b\u202e"))
+
+    assert [suite.name for suite in suites] == ["b", "b~2", "b~3"]
+    assert len({case.classname for suite in suites for case in suite}) == 3
+
+
+def test_a_check_that_ran_in_two_tiers_is_two_cases():
+    twice = [make.check("gpu.bind", tier=tier) for tier in ("tier1", "tier2")]
+    (suite,) = read(make.node(checks=twice))
+
+    assert [case.name for case in suite] == ["bind[gpu0]", "bind[gpu0]~2"]
+
+
+def merged(*rows, checks=None):
+    """Return the suites of a merge, and the names of the nodes whose checks were read again."""
+    file, asked = io.BytesIO(), []
+
+    def checks_of(row):
+        asked.append(row.name)
+        return checks or [msgspec.convert(make.check(), junit.Check), *row.digest.findings]
+
+    junit.cluster(file, pages.merged(*rows), checks_of)
+    suites = list(junitparser.JUnitXml.fromstring(file.getvalue()))
+    return {suite.name: [*suite] for suite in suites}, asked, suites
+
+
+def test_each_check_of_a_small_cluster_is_a_case():
+    cases, _, _ = merged(pages.row("good"), pages.row("bad", pages.found("gpu.memory")))
+
+    assert {name: len(found) for name, found in cases.items()} == {"good": 1, "bad": 2}
+
+
+def test_of_many_nodes_those_that_passed_are_one_case_each_with_their_numbers():
+    quiet = [pages.row(f"n{k}", gpus=2) for k in range(junit.MOST_WHOLE)]
+    warned = pages.row("odd", pages.found("host.shm", "WARN"))
+    unknown = pages.row("unseen", pages.found("kernel.gpu", "UNKNOWN"))
+
+    cases, asked, _ = merged(*quiet, warned, unknown, pages.row("bad", pages.found("gpu.bind")))
+
+    assert asked == ["odd", "bad"]
+    (case,) = cases["n7"]
+    numbers = {p.name: p.value for p in case.child(junitparser.Properties)}
+    assert (case.classname, case.name, numbers["checks"]) == ("n7.node", "verdict", "120")
+    assert len(numbers["gemm_tflops"].split()) == 2
+    assert len(cases["odd"]) == len(cases["bad"]) == 2
+
+
+def test_a_missing_node_is_an_error():
+    cases, _, (suite,) = merged(pages.missing())
+
+    (case,) = cases["<missing-0>"]
+    assert (suite.tests, suite.errors) == (1, 1)
+    assert (case.classname, case.result[0].message) == (
+        "<missing-0>.node",
+        "no result and no mark",
+    )
+    assert (type(case.result[0]).__name__, case.result[0].type) == ("Error", "MISSING")
+
+
+@pytest.mark.parametrize("kind", [kind for kind in Kind if kind is not Kind.PASS])
+def test_a_node_that_does_not_pass_is_no_green_suite(kind):
+    row = Row("n", kind, ["why"], node=pages.row("n").node, digest=pages.digest())
+
+    _, _, (suite,) = merged(row)
+
+    assert (suite.tests, suite.errors) == (2, 1)
+
+
+def test_a_failure_that_a_check_tells_is_told_once():
+    _, _, (suite,) = merged(pages.row("n", pages.found("gpu.bind")))
+
+    assert (suite.tests, suite.failures, suite.errors) == (2, 1, 0)
+
+
+def test_hostile_names_are_names():
+    cases, _, _ = merged(*pages.hostile().rows)
+
+    assert len(cases) == len(pages.HOSTILE) + 1
+    assert max(map(len, cases)) == 300

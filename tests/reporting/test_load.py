@@ -1,5 +1,6 @@
 """Files into entries: whatever lies there becomes a named entry, and nothing raises."""
 
+import json
 import os
 
 import pytest
@@ -166,3 +167,36 @@ def test_random_bytes_are_an_entry(tmp_path):
     entry = only(tmp_path)
 
     assert (entry.name, entry.sort, entry.said) == ("n1", "mark", None)
+
+
+TESTS = [{"nodeid": f"test_{n}", "outcome": "passed", "keywords": ["a"]} for n in range(3)]
+
+
+def whole():
+    """Return a result as it is published, without blanks."""
+    content = make.document(tests=TESTS, checks=[make.check(message='says ,"tests":[ }]}')])
+    return json.dumps(content, separators=(",", ":")).encode()
+
+
+def test_a_published_result_is_read_whatever_its_messages_say(tmp_path):
+    make.put(tmp_path / "smoke/n1.json", whole())
+
+    entry = only(tmp_path)
+
+    assert (entry.said.name, entry.digest.counts["checks"]) == ("n1", 1)
+
+
+@pytest.mark.parametrize("end", range(1, 160, 7))
+def test_a_result_that_is_cut_short_anywhere_is_broken(tmp_path, end):
+    make.put(tmp_path / "smoke/n1.json", whole()[:-end])
+
+    entry = only(tmp_path)
+
+    assert (entry.name, entry.said) == ("n1", None)
+
+
+def test_tests_may_stand_in_front_of_the_node(tmp_path):
+    turned = dict(reversed(make.document(tests=TESTS).items()))
+    make.put(tmp_path / "smoke/n1.json", json.dumps({"a": 1, **turned}, separators=(",", ":")))
+
+    assert only(tmp_path).said.name == "n1"

@@ -1,6 +1,9 @@
 """Names: as files, keys, lines, in order."""
 
 import pytest
+from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet
+from hypothesis import given
+from hypothesis import strategies as st
 
 from reporting import names
 
@@ -86,3 +89,31 @@ def test_an_ordinary_name_is_listed_as_it_is():
 )
 def test_a_host_with_a_domain_is_the_same_host(name, host, same):
     assert names.same_host(name, host) is same
+
+
+RACKS = [f"r{rack:02d}-n{n}" for rack in range(3) for n in range(1, 5)]
+
+
+@pytest.mark.parametrize(
+    ("given", "folded"),
+    [
+        ([], ""),
+        (["n2", "n1", "n10", "n1"], "n[1-2,10]"),
+        (["n1", "n01", "n001", "n"], "n,n[1,01,001]"),
+        (RACKS, "r00-n[1-4],r01-n[1-4],r02-n[1-4]"),
+        (["n1.site", "n2.site"], "n1.site,n2.site"),
+        (["10.0.0.1", "10.0.0.2", "7", "8"], "[7-8],10.0.0.[1-2]"),
+        (["a[1-9]"], "a%5B1-9%5D"),
+        (["a,b", "@all", "-x", "a b", "a&b", "a!b", ""],
+         "%,%2Dx,%40all,a%20b,a%21b,a%26b,a%2Cb"),
+    ],
+)  # fmt: skip
+def test_a_hostlist_is_folded_where_every_reader_understands_it(given, folded):
+    assert names.hostlist(given) == folded
+
+
+@given(st.lists(st.one_of(st.from_regex(r"[a-z-]{0,4}[0-9]{0,30}", fullmatch=True), st.text())))
+def test_a_hostlist_holds_each_name_once_whatever_the_names(given):
+    folded = names.hostlist(given)
+
+    assert len(NodeSet(folded, resolver=RESOLVER_NOGROUP)) == len(set(given))

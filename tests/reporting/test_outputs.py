@@ -1,11 +1,14 @@
 """Files appear whole or not at all."""
 
 import os
+import subprocess
 
+import junitparser
 import pytest
 
 from reporting import outputs
 from reporting.model import Cluster, Kind, Row
+from tests.reporting import make, pages
 
 
 def cluster(**fields):
@@ -26,12 +29,64 @@ def test_the_outputs_lie_with_their_run_and_as_the_latest(tmp_path):
         assert (folder / "passing_nodes.txt").read_text() == "n9\nn10\n"
         assert (folder / "failing_nodes.txt").read_text() == "bad\n"
         assert (folder / "expected_nodes.txt").read_text() == "bad\nn9\nn10\n"
+        assert (folder / "passing_nodes.hostlist").read_text() == "n[9-10]\n"
+        assert (folder / "failing_nodes.hostlist").read_text() == "bad\n"
+        names = [suite.name for suite in junitparser.JUnitXml.fromfile(folder / "smoke_junit.xml")]
+        assert names == ["n10", "n9", "bad", "<missing-0>"]
 
 
 def test_a_list_of_nobody_is_an_empty_file(tmp_path):
     outputs.write_all(tmp_path, Cluster("r", [], 0, []), "")
 
     assert (tmp_path / "failing_nodes.txt").read_bytes() == b""
+    assert (tmp_path / "failing_nodes.hostlist").read_bytes() == b""
+
+
+def test_the_documented_use_of_an_empty_list_is_no_option_at_all(tmp_path):
+    script = 'bad=$(cat failing_nodes.hostlist); printf "<%s>" ${bad:+--exclude="$bad"} job'
+
+    for nodes, said in (([], "<job>"), (["n1", "n2"], "<--exclude=n[1-2]><job>")):
+        rows = [Row(name, Kind.FAIL) for name in nodes]
+        outputs.write_all(tmp_path, Cluster("r", rows, 0, []), "")
+        told = subprocess.run(["sh", "-c", script], cwd=tmp_path, capture_output=True, check=True)
+        assert told.stdout.decode() == said
+
+
+def test_what_others_write_lies_beside_it(tmp_path):
+    more = {"summary.json": lambda file: file.write(b"{}")}
+
+    outputs.write_all(tmp_path, cluster(), "", more)
+
+    for folder in (tmp_path, tmp_path / "runs/123.0"):
+        assert (folder / "summary.json").read_bytes() == b"{}"
+
+
+def test_the_latest_stay_whole_when_one_file_of_a_run_cannot_be_written(tmp_path):
+    outputs.write_all(tmp_path, cluster(), "old\n")
+    before = {p.name: p.read_bytes() for p in tmp_path.iterdir() if p.is_file()}
+
+    def half(file):
+        file.write(b"half")
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        outputs.write_all(tmp_path, cluster(), "new\n", {"smoke_report.html": half})
+
+    assert {p.name: p.read_bytes() for p in tmp_path.iterdir() if p.is_file()} == before
+    assert not [p for p in tmp_path.rglob(".*")]
+
+
+def test_the_checks_of_a_node_are_read_from_its_file(tmp_path):
+    path = make.result(tmp_path, "n1", **make.failing(), facts=[])
+    row = pages.row("n1", pages.found("gpu.bind"))
+    row.path = path
+
+    outputs.write_all(tmp_path, pages.merged(row), "")
+    assert 'name="bind[gpu0]"' in (tmp_path / "smoke_junit.xml").read_text()
+
+    path.unlink()
+    outputs.write_all(tmp_path, pages.merged(row), "")
+    assert 'message="gpu.bind is bad"' in (tmp_path / "smoke_junit.xml").read_text()
 
 
 def test_a_file_is_replaced_at_once_and_nothing_stays_beside_it(tmp_path):
@@ -87,7 +142,7 @@ def test_a_full_file_system_is_named_and_left_clean(full):
 
 
 def test_what_a_run_left_can_be_withdrawn(tmp_path):
-    outputs.write_all(tmp_path, cluster(), "report\n")
+    outputs.write_all(tmp_path, cluster(), "report\n", {outputs.PAGE: lambda file: None})
     (tmp_path / "other.txt").write_text("")
 
     outputs.withdraw(tmp_path, "123.0")

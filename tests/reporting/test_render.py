@@ -6,7 +6,7 @@ from reporting.expected import Expected
 from reporting.judge import judge
 from reporting.model import Cluster, Kind, Row
 from reporting.render import escape, markdown, terminal
-from tests.reporting import make
+from tests.reporting import clusters, make
 
 
 def section(lines, title):
@@ -76,7 +76,7 @@ def test_the_failing_nodes_are_told_in_full(tmp_path):
     lines = report(tmp_path)
 
     start = lines.index("## Failing nodes -- full reasons")
-    section = [line for line in lines[start + 1 : lines.index("## Warnings and unknowns")] if line]
+    section = [line for line in lines[start + 1 : lines.index("## Kernel events")] if line]
     assert section == ["### n1", "- one " + "x" * 200, "- two"]
     assert len(table(lines)[0]) < 200
 
@@ -88,61 +88,58 @@ def test_a_healthy_cluster_gets_one_line_a_section(tmp_path):
 
     assert "**PASS: 1 of 1 expected nodes passed**" in lines
     assert "*No failing nodes.*" in lines
-    assert "*No warnings, and nothing that could not be checked.*" in lines
+    assert "*No warnings.*" in lines
 
 
-def test_warnings_and_unknowns_are_counted_by_node(tmp_path):
-    checks = [make.check(), make.check("a.b", outcome="WARN"), make.check("a.c", outcome="UNKNOWN")]
-    make.result(tmp_path, "n1", warnings=["w"], unknowns=["u", "v"], checks=checks)
-
-    assert section(report(tmp_path), "Warnings and unknowns") == [
-        "| Node | Warnings | Unknown | Coverage |",
-        "|---|---|---|---|",
-        "| n1 | 1 | 2 | 3 checks: 1 pass, 1 warn, 1 unknown |",
-        "- UNKNOWN, n1: u",
-        "- UNKNOWN, n1: v",
-        "- WARN, n1: w",
-    ]
+def warned(message, outcome="WARN", name="tools.present"):
+    return make.check(name, "", outcome, message=message)
 
 
-def bullets(tmp_path):
-    lines = section(report(tmp_path), "Warnings and unknowns")
-    return [line for line in lines if line.startswith("- ")]
+def test_warnings_and_what_could_not_be_looked_at_have_a_section_each(tmp_path):
+    checks = [make.check(), warned("w"), warned("u", "UNKNOWN", "kernel.gpu")]
+    make.result(tmp_path, "n1", checks=checks, coverage={})
+
+    lines = report(tmp_path)
+
+    head = "| Devices | Count | Nodes |"
+    rule = "|---|---|---|---|---|"
+    row = "| tools.present | w | - | 1 | n1 |"
+    assert section(lines, "Warnings and unknowns") == [f"| Check | Warning {head}", rule, row]
+    row = "| kernel.gpu | u | - | 1 | n1 |"
+    assert section(lines, "Coverage") == [f"| Check | Why {head}", rule, row]
+
+
+def rows(tmp_path):
+    return section(report(tmp_path), "Warnings and unknowns")[2:]
 
 
 def test_a_warning_stands_once_with_the_nodes_that_gave_it_the_commonest_first(tmp_path):
     """On a thousand nodes with the same old driver it is one line."""
     for k in range(12):
-        make.result(tmp_path, f"n{k}", warnings=["old driver"], **make.failing())
-    make.result(tmp_path, "n12", warnings=["another"], unknowns=["old driver"])
-    make.result(tmp_path, "n13", unknowns=["old driver"])
+        make.result(tmp_path, f"n{k}", checks=[make.check(), warned("old driver")], coverage={})
+    make.result(tmp_path, "m1", checks=[make.check(), warned("another")], coverage={})
 
-    assert bullets(tmp_path) == [
-        "- WARN, n0, n1, n2, n3, n4, n5, n6, n7 and 4 more: old driver",
-        "- UNKNOWN, n12, n13: old driver",
-        "- WARN, n12: another",
+    assert rows(tmp_path) == [
+        "| tools.present | old driver | - | 12 | n\\[0-11\\] |",
+        "| tools.present | another | - | 1 | m1 |",
     ]
 
 
-def test_eight_nodes_are_all_named(tmp_path):
-    for k in range(8):
-        make.result(tmp_path, f"n{k}", warnings=["w"])
-
-    assert bullets(tmp_path) == ["- WARN, n0, n1, n2, n3, n4, n5, n6, n7: w"]
-
-
 def test_a_hundred_warnings_are_told_and_the_rest_counted(tmp_path):
-    make.result(tmp_path, "n1", warnings=[f"w{k:03}" for k in range(103)])
+    words = [f"{chr(97 + k // 10)}{chr(97 + k % 10)}x" for k in range(103)]
+    make.result(tmp_path, "n1", checks=[make.check(), *map(warned, words)], coverage={})
 
-    told = bullets(tmp_path)
+    told = rows(tmp_path)
+
     assert len(told) == 101
-    assert told[99:] == ["- WARN, n1: w099", "- and 3 more, in the result files"]
+    assert told[100:] == ["*and 3 more, in summary.json or in the nodes' results (smoke/)*"]
 
 
 def test_a_foreign_warning_is_shown_and_does_nothing(tmp_path):
-    make.result(tmp_path, "<b>", warnings=["# a <i>\n- b"])
+    checks = [make.check(), warned("# a <i>\n| b")]
+    make.result(tmp_path, "<b>", checks=checks, coverage={})
 
-    assert bullets(tmp_path) == ["- WARN, &lt;b&gt;: \\# a &lt;i&gt; - b"]
+    assert rows(tmp_path) == ["| tools.present | # a &lt;i&gt; \\| b | - | 1 | %3Cb%3E |"]
 
 
 def test_the_limits_are_those_of_the_results_and_no_default_of_ours(tmp_path):
@@ -211,7 +208,7 @@ def test_ten_thousand_reasons_are_cut_with_their_number(tmp_path):
 
     lines = report(tmp_path)
 
-    assert len(lines) < 300
+    assert len(lines) < 330
     assert "- and 9800 more, in its result file" in lines
 
 
@@ -222,15 +219,75 @@ def test_everything_foreign_is_escaped_wherever_it_stands():
     text = markdown(cluster)
 
     assert "<x>" not in text
-    assert "`" not in text.replace("\\`", "")
+    assert "`" not in text.replace("\\`", "").replace("(`rocm-smi --version`)", "")
 
 
-def test_the_terminal_gets_the_verdict_and_eight_reasons():
-    rows = [Row(f"n{k}", Kind.FAIL, [f"reason\n{k}", "more"]) for k in range(10)]
+WORDS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
+
+
+def test_the_terminal_gets_the_verdict_and_eight_causes():
+    rows = [Row(f"n{k}", Kind.FAIL, [f"reason\n{word}"]) for k, word in enumerate(WORDS)]
 
     lines = terminal(Cluster("r", rows, 10, []))
 
     assert lines[0].startswith("FAIL: 10 of 10 nodes did not pass: n0, n1,")
     assert lines[0].endswith("n7 and 2 more")
-    assert lines[1] == "  n0: reason 0"
-    assert lines[9:] == ["  and 2 more, in the report"]
+    assert lines[1] == "  n7: reason eight"
+    assert lines[9:] == ["  and 2 more causes, in the report"]
+
+
+def test_the_terminal_tells_a_shared_cause_once():
+    rows = [Row(f"n{k}", Kind.FAIL, [f"gpu{k}: no answer in {k} s"]) for k in range(10)]
+
+    lines = terminal(Cluster("r", rows, 10, []))
+
+    devices = ", ".join(f"gpu{k}" for k in range(10))
+    said = "no answer in 0 s (figures differ among them)"
+    told = f"  n[0-9] (10 nodes): {devices}: {said}"
+    assert lines[1:] == [told]
+
+
+def test_the_terminal_says_what_else_the_report_has():
+    rows = clusters.healthy(3)
+    rows[0].digest.software["kernel"] = "5.4"
+    rows[1].digest.gpus[2].hash = "bad0"
+
+    lines = terminal(clusters.cluster(*rows))
+
+    beside = "1 value that drifts, 1 product whose bits disagree"
+    assert lines[1:] == [f"  in the report as well: {beside}"]
+
+
+def many(passing, failing=0):
+    """Return a report on more nodes than have a row each."""
+    bad = [Row(f"bad{k:03}", Kind.FAIL, [f"reason {k}"]) for k in range(failing)]
+    rows = [*[Row(f"n{k:05}", Kind.PASS) for k in range(passing)], *bad]
+    return markdown(Cluster("r", rows, len(rows), [])).splitlines()
+
+
+def test_up_to_two_hundred_nodes_have_a_row_each():
+    assert len(table(many(199, 1))) == 200
+
+
+def test_above_two_hundred_nodes_those_that_passed_are_folded():
+    lines = many(9_999, 1)
+
+    assert table(lines) == ["| - | bad000 | FAIL | - | reason 0 |"]
+    assert "9999 nodes passed: n\\[00000-09998\\] (passing_nodes.txt has each)" in lines
+
+
+def test_of_many_failing_nodes_the_rest_is_counted_and_said_where_it_is():
+    lines = many(1, 300)
+
+    assert len(table(lines)) == 200
+    assert "*and 100 more that did not pass, in failing_nodes.txt and summary.json*" in lines
+    told = "*and 200 more nodes, in failing_nodes.txt and summary.json: bad\\[100-299\\]*"
+    assert told in lines
+
+
+def test_all_is_told_of_a_run_in_which_nobody_reported():
+    """Nobody to compare is not the same as all being alike."""
+    lines = markdown(Cluster("r", [Row("n1", Kind.MISSING, ["never started"])], 1, ["n1"]))
+
+    assert "All nodes match" not in lines
+    assert "*No node reported.*" in lines
