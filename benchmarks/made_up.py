@@ -103,8 +103,16 @@ def _change(kind: str, change: Callable[[Fact], None], **which: Any) -> Fault:
     return plant
 
 
-def _hang(fact: Fact) -> None:
-    fact.update(outcome="hung", message="no answer in 15 s", values={})
+def _hang(facts: list[Fact]) -> None:
+    """Let gpu3 hang where it is bound; nothing that comes after is reached."""
+    for fact in facts:
+        if fact["fact"] == "stage" and fact["device"] == "gpu3":
+            fact.update(outcome="not_reached", message="bind hung", values={})
+            if fact["stage"] == "bind":
+                why = "no answer in 15 s (--per-gpu-timeout-sec)"
+                fact.update(outcome="hung", message=why, stuck={"pid": 4711, "state": "D"})
+        elif fact["fact"] == "all_reduce":
+            fact["message"] = "not tried, since gpu3 failed before"
 
 
 def _event(facts: list[Fact]) -> None:
@@ -122,7 +130,7 @@ def _values(**values: Any) -> Callable[[Fact], None]:
 
 
 FAULTS: dict[str, Fault] = {
-    "hung": _change("stage", _hang, stage="bind", device="gpu3"),
+    "hung": _hang,
     "slow": _change("stage", _values(tflops=699.0), stage="gemm_tflops", device="gpu5"),
     "too-slow": _change("stage", _values(gbs=1411.0), stage="hbm_gbs", device="gpu0"),
     "port-down": _change(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
 from pathlib import Path
@@ -96,8 +97,9 @@ def test_ranks_that_all_hang_in_the_collective_are_no_single_gpus_fault(smoke):
     reason = told_of(ended)
     assert reason.startswith(
         "joining the collective hung: gpu0, gpu1, gpu2 entered it and none came back"
-        " (no answer in 1 s (--rccl-timeout-sec)); look at the links between them"
+        " (no answer in 1 s (--rccl-timeout-sec); gpu"
     )
+    assert re.search(r"; gpu\d in state \w \(\w+\)[^;]*\); look at the links between", reason)
     assert alone_they_are_fine(ended)
 
 
@@ -182,6 +184,8 @@ def test_no_second_buffer_and_no_pattern_are_without_an_object_when_nobody_wants
     pattern = ended.check("performance.whole_memory", "gpu1")["message"]
     assert "(--memory-pattern-gib=0)" in pattern
     assert ended.node["unknowns"] == []
+    again = smoke(f"--replay={ended.results[0]}", "-n0", dump=ended.dump / "again")
+    assert outcomes(again, "performance.whole_memory") == dict.fromkeys(ALL_OF_THEM, "N/A")
 
 
 def test_a_rank_that_writes_to_one_that_is_gone_lives_to_say_so():

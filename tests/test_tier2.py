@@ -37,8 +37,8 @@ def test_finite_numbers_are_not_enough_a_product_must_be_the_right_one(wrong):
     check = wrong.check("gpu.exact_product", "gpu0")
     assert (check["outcome"], check["value"]) == ("FAIL", 1)
     assert check["message"].startswith(
-        "gpu0: 1 elements of a 64 x 64 product of integers are wrong, expected 0: the first in row"
-        " 21, column 12; "
+        "gpu0: wrong elements of a 64 x 64 product of integers are 1, expected 0 (the first in row"
+        " 21, column 12); "
     )
 
 
@@ -46,8 +46,8 @@ def test_memory_that_does_not_hold_its_pattern_fails_with_count_and_place(wrong)
     check = wrong.check("performance.whole_memory", "gpu1")
 
     assert check["outcome"] == "FAIL"
-    assert check["message"].startswith("gpu1: 1 of the 8-byte words in 0.016 GiB of memory did not")
-    assert "expected 0: the first 1" in check["message"]
+    assert check["message"].startswith("gpu1: 8-byte words in 0.016 GiB of memory that did not")
+    assert " are 1, expected 0 (the first 1" in check["message"]
     assert wrong.outcome("gpu.memory_pattern", "gpu1") == "PASS"  # a smaller part of it
 
 
@@ -57,7 +57,9 @@ def test_a_product_that_changes_when_it_is_repeated_fails(wrong):
         s["device"]: s["values"]["hash"] for s in of_kind(wrong, "stage", stage="reproducible")
     }
 
-    assert message.startswith("gpu2: 1 of 8 repeats of one product differ from the first, expected")
+    assert message.startswith(
+        "gpu2: repeats of one product that differ from the first are 1 of 8, expected 0 ("
+    )
     assert len(set(hashes.values())) == 1  # GPUs of a node can be compared by it
     assert len(hashes) == 4
 

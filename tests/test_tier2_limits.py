@@ -88,6 +88,22 @@ def test_a_replay_holds_old_numbers_to_a_sites_profile_that_is_named(judge_again
     assert "(--gemm-tflops-min by profile strict.toml: " in check["message"]
 
 
+def test_a_replay_has_the_sites_profile_whose_file_is_gone(smoke, judge_again, tmp_path):
+    site = tmp_path / "site.toml"
+    site.write_text("[profile]\ngpu = 'NVIDIA H200'\n[limits]\ngemm-tflops-min = 800\n")
+    first = judge_again(f"--profile={site}")
+    (result,) = (path for path in first.results if path.parent.name == "replay")
+    site.unlink()
+    again = smoke(f"--replay={result}", *ALONE, dump=tmp_path / "third")
+
+    assert again.node["profile"] == first.node["profile"]
+    assert again.node["profile"]["pattern"] == "NVIDIA H200"
+    assert again.check("performance.gemm_tflops", "gpu1") == first.check(
+        "performance.gemm_tflops", "gpu1"
+    )
+    assert again.node["reasons"] == first.node["reasons"] != []
+
+
 def test_each_model_is_held_to_its_own_limits(judge_again):
     """An A100 reaches 250 TFLOPS at most, which would be a broken H200."""
 
@@ -134,7 +150,7 @@ def test_a_number_that_no_such_part_can_reach_is_a_broken_measurement(judge_agai
         result = json.loads(text)
         for fact in result["node"]["facts"]:
             if fact.get("stage") == "copies_alone" and fact["device"] == "gpu1":
-                fact["values"]["h2d_gbs"] = 44644.0
+                fact["values"]["h2d_gbs"] = 444.0
         return json.dumps(result)
 
     ended = judge_again(change=stopped)
@@ -142,7 +158,7 @@ def test_a_number_that_no_such_part_can_reach_is_a_broken_measurement(judge_agai
     assert ended.outcome("performance.h2d_gbs", "gpu0") == "PASS"
     check = ended.check("performance.h2d_gbs", "gpu1")
     assert check["outcome"] == "UNKNOWN"
-    assert "44644 GB/s, more than the 63 GB/s of its data sheet (profile H200)" in check["message"]
+    assert "444 GB/s, more than the 63 GB/s of its data sheet (profile H200)" in check["message"]
     assert ended.status == 0
 
 
