@@ -11,8 +11,8 @@ import pickle
 import signal
 import sys
 import threading
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -35,12 +35,29 @@ def read_all(read: Callable[[_T], _R], files: Sequence[_T]) -> list[_R]:
         return [read(file) for file in files]
     found: dict[int, list[_R]] = {}
     starts = range(0, len(files), _CHUNK)
-    _gather(read, files, [starts[k::workers] for k in range(workers)], found)
+    with _many_objects():
+        _gather(read, files, [starts[k::workers] for k in range(workers)], found)
     answers: list[_R] = []
     for start in starts:
         chunk = files[start : start + _CHUNK]
         answers += found.pop(start) if start in found else [read(file) for file in chunk]
     return answers
+
+
+@contextmanager
+def _many_objects() -> Iterator[None]:
+    """Keep the search for cycles away from what is read: it stays, and would be gone through often.
+
+    What is there at the end is frozen: all that follows looks at it, and none of it is garbage.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.freeze()
+            gc.enable()
 
 
 def _processors() -> int:

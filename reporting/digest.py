@@ -6,9 +6,17 @@ was found, is a few kilobytes a node. Unknown numbers are None, unknown words ar
 
 from __future__ import annotations
 
+from typing import Any, TypeVar, cast
+
 import msgspec
 
 from .model import Check
+
+_MOST_SHARED = 1024
+"""So many different values are kept to be shared by the nodes that have them."""
+_first: dict[bytes, Any] = {}
+_written = msgspec.msgpack.Encoder().encode
+_T = TypeVar("_T")
 
 
 class Gpu(msgspec.Struct, gc=False):
@@ -92,3 +100,21 @@ class Digest(msgspec.Struct, gc=False):
     def model(self) -> str:
         """What its GPUs are: the group of like nodes is by this and their number."""
         return " + ".join(sorted({gpu.model for gpu in self.gpus if gpu.model})) or "unknown GPU"
+
+
+def share(digest: Digest) -> None:
+    """Let nodes that are alike have the same objects: these travel once, and are kept once."""
+    digest.counts = _shared(digest.counts)
+    digest.limits = _shared(digest.limits)
+    digest.software = _shared(digest.software)
+    digest.host = _shared(digest.host)
+    digest.ports = _shared(digest.ports)
+    digest.tools = _shared(digest.tools)
+
+
+def _shared(made: _T) -> _T:
+    """Return what was made first of all that is the same as *made*; nobody changes either."""
+    text = _written(made)
+    if len(_first) < _MOST_SHARED:
+        return cast("_T", _first.setdefault(text, made))
+    return cast("_T", _first.get(text, made))

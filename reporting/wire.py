@@ -63,11 +63,19 @@ class Stage(_Fact, tag="stage", gc=False):
     values: StageValues = StageValues()
 
 
+class DescriptionValues(msgspec.Struct, frozen=True, gc=False):
+    """Of all that a vendor's tool tells of a GPU: what it is."""
+
+    model: str = ""
+    vbios: str = ""
+    uuid: str = ""
+
+
 class Description(_Fact, tag="description", gc=False):
     """What a GPU is."""
 
     device: str = ""
-    values: dict[str, str] = {}
+    values: DescriptionValues = DescriptionValues()
 
 
 class MemoryInUse(_Fact, tag="memory_in_use", gc=False):
@@ -98,11 +106,22 @@ class PcieLink(_Fact, tag="pcie_link", gc=False):
     moment: str = ""
 
 
+class SensorValues(msgspec.Struct, frozen=True, gc=False):
+    """Of all that vendors' tools tell of a GPU's state: what is compared among GPUs."""
+
+    temperature_hotspot_c: float | None = None
+    temperature_gpu_c: float | None = None
+    temperature_edge_c: float | None = None
+    clock_sm_mhz: float | None = None
+    clock_gfx_mhz: float | None = None
+    power_w: float | None = None
+
+
 class Sensors(_Fact, tag="sensors", gc=False):
     """A GPU's sensors by name."""
 
     device: str = ""
-    values: dict[str, float | None] = {}
+    values: SensorValues = SensorValues()
     moment: str = ""
 
 

@@ -1,5 +1,6 @@
 """Several processes read what one would have read; one that dies costs nothing."""
 
+import gc
 import os
 import threading
 
@@ -118,3 +119,16 @@ def test_a_file_that_vanishes_while_it_is_read_is_no_node(tmp_path, monkeypatch)
     assert [entry.name for entry in Folder(tmp_path).scan()] == [
         f"n{n}" for n in range(10) if n != 3
     ]
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_the_search_for_cycles_is_left_as_it_was(enabled):
+    before = gc.isenabled()
+    (gc.enable if enabled else gc.disable)()
+    try:
+        crew.read_all(where, FILES)
+        after = gc.isenabled()
+    finally:
+        (gc.enable if before else gc.disable)()
+
+    assert after is enabled

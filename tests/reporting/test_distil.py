@@ -224,3 +224,11 @@ def test_of_a_key_that_comes_twice_one_counts(tmp_path):
     (found,) = Folder(tmp_path).scan()
 
     assert found.digest.gpus[0].activity in {1.5, 2.5}
+
+
+def test_nodes_that_are_alike_share_what_is_alike(tmp_path):
+    one, other = entry(tmp_path / "a").digest, entry(tmp_path / "b").digest
+
+    assert one.software is other.software
+    assert one.ports is other.ports
+    assert one.gpus is not other.gpus

@@ -200,3 +200,22 @@ def test_tests_may_stand_in_front_of_the_node(tmp_path):
     make.put(tmp_path / "smoke/n1.json", json.dumps({"a": 1, **turned}, separators=(",", ":")))
 
     assert only(tmp_path).said.name == "n1"
+
+
+def test_a_result_that_was_cut_where_a_test_ends_is_broken(tmp_path):
+    tests = [{"nodeid": f"t{n}", "user_properties": [{"value": n}]} for n in range(3)]
+    raw = json.dumps(make.document(tests=tests), separators=(",", ":")).encode()
+    make.put(tmp_path / "smoke/whole.json", raw)
+    make.put(tmp_path / "smoke/part.json", raw[: raw.index(b',{"nodeid":"t1"')])
+
+    part, whole = Folder(tmp_path).scan()
+
+    assert raw[: raw.index(b',{"nodeid":"t1"')].endswith(b"]}")
+    assert (part.said, whole.said is not None) == (None, True)
+
+
+def test_a_key_within_the_node_is_not_taken_for_its_tests(tmp_path):
+    node = {**make.document()["node"], "tests": [{"nodeid": "t", "keywords": ["a"]}]}
+    make.put(tmp_path / "smoke/n1.json", json.dumps({"node": node}, separators=(",", ":")))
+
+    assert only(tmp_path).said.name == "n1"
