@@ -142,7 +142,7 @@ def _measured(
     for key, value in stage["values"].items():
         if not key.endswith(("tflops", "gbs")) or not value:
             continue
-        name = stage["stage"] if key in {"gbs", "bus_gbs"} else key
+        name = stage["stage"] if key in {"gbs", "bus_gbs", "tflops"} else key
         if key == "bus_gbs":
             factor = factors.setdefault((f"performance.{name}", ""), of_node)
         else:

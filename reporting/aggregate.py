@@ -79,6 +79,7 @@ def _aggregate(ask: Ask, environment: Mapping[str, str], fstype_of: Callable[[Pa
         raise CannotMerge(_nothing(ask.dump, sight))
     _refuse_own_disk(ask.dump, expected, sight, fstype_of)
     cluster = judge(sight, expected)
+    cluster.notes += folder.notes
     held_to = limits(ask.limits, cluster.rows, fail_outliers=ask.fail_outliers)
     found = sections.find(cluster)
     if held_to.fail_outliers:
@@ -91,9 +92,11 @@ def _aggregate(ask: Ask, environment: Mapping[str, str], fstype_of: Callable[[Pa
         _write_own(ask, cluster, report)
     else:
         more = _more(cluster, held_to, found)
-        paths = outputs.write_all(ask.dump, cluster, report, more)
-        for what, path in zip(("report", "passing", "failing"), paths, strict=True):
-            say(f"{what} {os.path.abspath(path)}")
+        written = outputs.write_all(ask.dump, cluster, report, more)
+        for line in outputs.told(written, alone=ask.alone is not None):
+            say(line)
+        if written.broken:
+            return IMPOSSIBLE
         if ask.alone is None and not ask.keep:
             clean(ask.dump, sight)
     return FAILED if cluster.red else PASSED
@@ -123,7 +126,11 @@ def _nothing(dump: Path, sight: Sight) -> str:
     """Return the message for a dump path in which there is nothing to merge."""
     where = os.path.abspath(dump)
     if sight.nodes:
-        return f"no result and no mark of run {sight.run.id} in {where}: is this its run id?"
+        bad = [x for left in sight.nodes.values() for x in left.others if x.said is None]
+        broken = f" ({len(bad)} can't be read, {bad[0].path}: {bad[0].error})" if bad else ""
+        return (
+            f"no result and no mark of run {sight.run.id} in {where}: is this its run id?{broken}"
+        )
     return f"no result and no mark in {where}: is this the run's --dump-path?"
 
 

@@ -34,7 +34,19 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _calibrate(arguments)
     except KeyboardInterrupt:
         return 130
+    except Exception as error:  # noqa: BLE001 - a traceback ends with 1, which is a verdict
+        return _unexpected(arguments.command, error)
     parser.print_help(sys.stderr)
+    return 2
+
+
+def _unexpected(command: str, error: Exception) -> int:
+    """Tell an error that nobody foresaw in one line, in full where that is asked for."""
+    from .outputs import complain
+
+    if os.environ.get("NODE_SMOKE_TRACEBACK"):
+        raise error
+    complain(f"{command}: {type(error).__name__}: {error} (NODE_SMOKE_TRACEBACK=1 tells where)")
     return 2
 
 

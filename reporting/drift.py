@@ -16,6 +16,9 @@ _AMOUNTS = frozenset({"memlock", "shm", "memory"})
 _PASSING = re.compile(r" ?\bfree=\d+")
 """Huge pages that are free now are no setting."""
 _IN_TREE = "in-tree"
+COUNT = "gpu count"
+_CLEAR = 2 / 3
+"""From this share on the others lack a GPU; below it a cluster has two kinds of nodes."""
 
 Class = tuple[list[str], Digest]
 """Nodes that are the same in what is compared."""
@@ -43,8 +46,9 @@ class Hashes(msgspec.Struct, kw_only=True):
 
 def drift(cluster: Cluster, alike: Groups | None = None) -> list[Drift]:
     """Return all that drifts, the largest group of like nodes first."""
-    found: list[Drift] = []
-    for group, like in (alike or groups(cluster)).items():
+    alike = alike or groups(cluster)
+    found = _counts(alike)
+    for group, like in alike.items():
         software = classes(like, lambda digest: tuple(digest.software.items()))
         found += _values(group, "software", software, lambda digest: digest.software)
         hosts = classes(like, lambda digest: tuple(digest.host.items()))
@@ -52,6 +56,25 @@ def drift(cluster: Cluster, alike: Groups | None = None) -> list[Drift]:
         found += _nics(group, classes(like, _of_ports))
         found += _gpus(group, classes(like, _of_gpus), len(like))
     return found
+
+
+def _counts(alike: Groups) -> list[Drift]:
+    """Return which nodes have another number of GPUs than most that have the same model.
+
+    Such a node is compared with nobody, so that a GPU that it lost would not show elsewhere.
+    """
+    models: dict[str, list[tuple[list[str], str, str]]] = {}
+    for like in alike.values():
+        first = like[0][1]
+        if first.gpus:
+            those = [row.name for row, _ in like]
+            models.setdefault(first.model, []).append((those, "", str(len(first.gpus))))
+    spread = ((model, vote(values)) for model, values in sorted(models.items()))
+    return [
+        Drift(area="gpu", key=COUNT, group=model, vote=told)
+        for model, told in spread
+        if told is not None and told.majority and told.count >= _CLEAR * told.total
+    ]
 
 
 def _of_ports(digest: Digest) -> Hashable:

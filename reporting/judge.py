@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
+from .absent import NEVER_STARTED, absent
 from .expected import Expected
 from .load import Entry
-from .model import FAILING, LOCAL, Cluster, Kind, Mark, Node, Row, describe, utc
+from .model import FAILING, LOCAL, REPORTED, Cluster, Kind, Mark, Node, Row, describe, utc
 from .names import fold, natural, stem, stem_of_machine
 from .runs import Left, Sight
 
-_NEVER_STARTED = (
-    "no result and no mark: it never started, or it writes to another dump path"
-    " (look at what the job printed on it, and whether it sees this dump path)"
-)
 _REHEARSAL = (
     "a rehearsal among real results proves nothing about the hardware: run it without --rehearse"
 )
@@ -27,10 +25,10 @@ def judge(sight: Sight, expected: Expected) -> Cluster:
     rows = [_row(sight, left, real) for left in here.values() if _has_row(left, expected)]
     if expected.names is not None:
         _name_as_expected(rows, expected.names)
-        rows += _absent(sight, expected.names)
+        rows += absent(sight, expected.names)
     elif expected.count is not None:
         rows += [
-            Row(f"<missing-{k}>", Kind.MISSING, [_NEVER_STARTED], named=False)
+            Row(f"<missing-{k}>", Kind.MISSING, [NEVER_STARTED], named=False)
             for k in range(expected.count - len(rows))
         ]
     for row in rows:
@@ -124,11 +122,17 @@ def _unanswered(sight: Sight, left: Left, _real: bool) -> Answer | None:
     mark = left.open_mark
     if mark is None or left.result is not None:
         return None
-    return Kind.STARTED, [f"began at {_died(mark)}"]
+    return Kind.STARTED, [f"began at {_silent(mark, sight.now)}"]
 
 
-def _died(mark: Mark) -> str:
+def _silent(mark: Mark, now: float) -> str:
     """Return the end of the sentence about a node that began and did not come back."""
+    end = mark.started + mark.bound
+    if now < end and math.isfinite(end):
+        return (
+            f"{utc(mark.started)} and left no result so far: its own bound ends at {utc(end)}"
+            " (merge again after that, or let the merge wait with --wait-timeout-sec)"
+        )
     return (
         f"{utc(mark.started)} and left no result within its own bound of {mark.bound:.0f} s:"
         " killed, or the node died (look at its console, and run it again)"
@@ -176,7 +180,7 @@ def _own_reasons(left: Left, node: Node) -> list[str]:
         return ["its result judged nothing: no check was run, look at what pytest printed"]
     if node.interrupted:
         return [f"its run was stopped by {node.interrupted}: run the node again"]
-    if any(counts.get(k) != n for k, n in node.coverage.items()):
+    if any(counts.get(k, 0) != n for k, n in node.coverage.items()):
         return ["its checks are not those that it counted: the file was changed, run it again"]
     if counts["UNKNOWN"] + counts["N/A"] == counts["checks"]:
         return ["nothing could be looked at on it: look at its unknowns, and run it again"]
@@ -202,8 +206,10 @@ def _unfinished(sight: Sight, left: Left) -> list[str]:
             f"asked for {', '.join(sight.tiers)}; judged {judged} only:"
             " run the rest under the same run id"
         )
+    elif not node.tiers:
+        owed.append("judged no whole tier: run one for a verdict")
     if mark is not None:
-        owed.append(f"began again ({', '.join(mark.tiers)}) at {_died(mark)}")
+        owed.append(f"began again ({', '.join(mark.tiers)}) at {_silent(mark, sight.now)}")
     return owed
 
 
@@ -218,45 +224,12 @@ _QUESTIONS: tuple[Callable[[Sight, Left, bool], Answer | None], ...] = (
 )
 
 
-def _absent(sight: Sight, names: list[str]) -> list[Row]:
-    """Return the rows of the expected nodes that left nothing in this run."""
-    here = sight.here
-    hosts = {
-        host: left.name
-        for left in here.values()
-        for said in left.said
-        for host in (fold(said.hostname), fold(said.hostname).partition(".")[0])
-    }
-    rows = []
-    for name in (name for name in names if fold(name) not in here):
-        left = sight.nodes.get(fold(name))
-        if left is not None and left.others:
-            rows.append(Row(name, Kind.OTHER_RUN, [_of_another_run(left.others, sight)]))
-            continue
-        other = hosts.get(fold(name), "")
-        hint = f"; {name} is the host name of the node {other}: expect it as that" if other else ""
-        rows.append(Row(name, Kind.MISSING, [_NEVER_STARTED + hint]))
-    return rows
-
-
-def _of_another_run(others: list[Node | Mark], sight: Sight) -> str:
-    """Return what is said of a node that left only leftovers."""
-    last = max(others, key=lambda said: said.started)
-    what = "result" if isinstance(last, Node) else "mark"
-    began = f"began {utc(last.started)}"
-    if last.run_id == sight.run.id == LOCAL:
-        return f"its {what} is of an earlier run ({began}), not of this one: run it again"
-    return (
-        f"its {what} is of run {last.run_id} ({began}), not of run {sight.run.id}:"
-        f" run it again, or merge that run with --run-id={last.run_id}"
-    )
-
-
 def _notes(sight: Sight, rows: list[Row], expected: Expected) -> list[str]:
     """Return what an operator should know beside the rows."""
     notes = []
     if sight.run.id == LOCAL:
         notes.append("without a run id, results that began within one hour are taken for one run")
+    notes += _reported(rows, expected)
     strangers = [row.name for row in rows if not row.expected]
     notes += _about("not expected, and yet here", strangers)
     running = [x.name for x in sight.here.values() if not _has_row(x, expected)]
@@ -272,6 +245,15 @@ def _notes(sight: Sight, rows: list[Row], expected: Expected) -> list[str]:
         if entry.said is not None and not _in_its_file(entry, entry.said)
     ]
     return notes + _about("files that bear another name than the node in them", strays)
+
+
+def _reported(rows: list[Row], expected: Expected) -> list[str]:
+    """Return who of the expected nodes reported, where others make up the number of those."""
+    reported = [row.expected for row in rows if row.kind in REPORTED]
+    own, others = sum(reported), len(reported) - sum(reported)
+    if not others:
+        return []
+    return [f"reported: {own} of {expected.size} expected, {others} other{'s' * (others > 1)}"]
 
 
 def _in_its_file(entry: Entry, said: Node | Mark) -> bool:

@@ -88,10 +88,10 @@ def _row(xml: Document, row: Row, checks_of: ChecksOf, folded: bool) -> None:
         checks = list(checks_of(row))
     counts = coverage(checks)
     cases = _cases(name, checks)
-    if _is_unsaid(row, checks):
-        cases.append(_unsaid(name, row))
-        counts["checks"] += 1
-        counts["LOST"] += 1
+    unsaid = _unsaid(row, checks)
+    cases += [_verdict(name, row.kind, number, text) for number, text in enumerate(unsaid, 1)]
+    counts["checks"] += len(unsaid)
+    counts["FAIL" if row.kind is Kind.FAIL else "LOST"] += len(unsaid)
     _suite(xml, name, counts, cases, row.node)
 
 
@@ -101,11 +101,25 @@ def _is_quiet(row: Row) -> bool:
     return row.kind is Kind.PASS and not any(check.outcome == "WARN" for check in found)
 
 
-def _is_unsaid(row: Row, checks: list[Check]) -> bool:
-    """Tell whether a node does not pass, and none of its checks would say so."""
+def _unsaid(row: Row, checks: list[Check]) -> list[str]:
+    """Return why a node does not pass where none of its checks would say so.
+
+    Of a node that failed that is each reason by itself; whatever else it is, is one thing.
+    """
     if row.kind is Kind.PASS:
-        return False
-    return row.kind is not Kind.FAIL or all(check.outcome not in FAILING for check in checks)
+        return []
+    if row.kind is not Kind.FAIL:
+        return ["\n".join(row.reasons) or row.kind.value]
+    failing = [check for check in checks if check.outcome in FAILING]
+    known = {text for check in failing for text in _as_reasons(check)}
+    unsaid = [reason for reason in dict.fromkeys(row.reasons) if reason not in known]
+    return unsaid if unsaid or failing else [row.kind.value]
+
+
+def _as_reasons(check: Check) -> tuple[str, str]:
+    """Return how a check stands among a row's reasons, by the node or by the merge."""
+    device = f"[{check.device}]" if check.device else ""
+    return check.message, f"{check.id}{device}: {check.message}"
 
 
 def _suite(
@@ -188,11 +202,11 @@ def _quiet(name: str, digest: Digest | None) -> str:
     return _case(f"{name}.node", "verdict", properties)
 
 
-def _unsaid(name: str, row: Row) -> str:
+def _verdict(name: str, kind: Kind, number: int, message: str) -> str:
     """Return the test case of what only the merge knows of a node, such as that it is missing."""
-    message = "\n".join(row.reasons) or row.kind.value
-    inside = f"<error{_attributes({'message': message, 'type': row.kind.value})}/>"
-    return _case(f"{name}.node", "verdict", {}, inside)
+    tag = "failure" if kind is Kind.FAIL else "error"
+    inside = f"<{tag}{_attributes({'message': message, 'type': kind.value})}/>"
+    return _case(f"{name}.node", "verdict" if number == 1 else f"verdict~{number}", {}, inside)
 
 
 def _attributes(values: dict[str, str]) -> str:

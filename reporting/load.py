@@ -17,6 +17,7 @@ from .digest import Digest
 from .distil import distil, wanted
 from .model import SCHEMA_VERSION, Check, Header, Mark, Node, Option
 from .names import fold, name_of_stem
+from .outline import began, outline
 
 LARGEST = 8 * 1024 * 1024
 """A result of eight GPUs and both tiers stays below 256 KiB: what is larger is not ours."""
@@ -38,19 +39,8 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     said: Node | Mark | None = None
     error: str = ""
     digest: Digest | None = None
-
-
-class _Named(msgspec.Struct):
-    """As much of a document as names its node."""
-
-    name: str
-    run_id: str | None = None
-
-
-class _Outline(msgspec.Struct):
-    """A result whose other fields are not what they should be."""
-
-    node: _Named
+    started: float = 0.0
+    """When the node began; of a file that does not say, when it was written."""
 
 
 class _Checks(msgspec.Struct):
@@ -69,8 +59,6 @@ _any_document = msgspec.json.Decoder(wire.AnyDocument)
 _checked = msgspec.json.Decoder(_Checked)
 _options = msgspec.json.Decoder(dict[str, Option])
 _mark = msgspec.json.Decoder(Mark)
-_outline = msgspec.json.Decoder(_Outline)
-_named_mark = msgspec.json.Decoder(_Named)
 
 
 class Folder:
@@ -80,6 +68,8 @@ class Folder:
         self.dump = dump
         self.company = False
         """Whether other nodes than the *only* one left anything."""
+        self.notes: list[str] = []
+        """What could not be looked at, without which a merge is possible."""
         self._only = only
         self._known: dict[Path, Entry] = {}
 
@@ -87,9 +77,7 @@ class Folder:
         """Return what lies there now; OSError when the dump path itself can't be read."""
         if not stat.S_ISDIR(self.dump.stat().st_mode):
             raise NotADirectoryError(20, "Not a directory", str(self.dump))
-        found: list[Entry] = []
-        for folder, partial in ((self.dump / "smoke", False), (self.dump / "smoke/partial", True)):
-            found += self._scan(folder, partial)
+        found = self._scan(self.dump / "smoke", partial=False) + self._parts()
         self._known = {entry.path: entry for entry in found}
         found = [entry for entry in found if not _is_replay(entry)]
         if self._only is None:
@@ -97,6 +85,16 @@ class Folder:
         own = [entry for entry in found if fold(entry.name) == fold(self._only)]
         self.company = len(own) < len(found)
         return own
+
+    def _parts(self) -> list[Entry]:
+        """Return the partial results: no whole one is lost because these can't be read."""
+        folder, self.notes = self.dump / "smoke/partial", []
+        try:
+            return self._scan(folder, partial=True)
+        except OSError as error:
+            reason = f"[Errno {error.errno}] {error.strerror}"
+            self.notes = [f"partial results are left out, {folder} can't be read: {reason}"]
+            return []
 
     def _scan(self, folder: Path, partial: bool) -> list[Entry]:
         """Return the entries of one folder, sorted by file name."""
@@ -120,7 +118,8 @@ class Folder:
         try:
             info = file.stat()
         except FileNotFoundError:
-            return None
+            gone = not os.path.lexists(path)
+            return None if gone else _broken(path, sort, (0, 0, 0), "a link to nothing")
         except OSError as error:
             return _broken(path, sort, (0, 0, 0), str(error))
         unread = _Unread(path, sort, _stamp(info), info.st_mode)
@@ -252,23 +251,23 @@ def _accepted(
         said=None if wrong else said,
         error=wrong,
         digest=None if wrong else digest,
+        started=said.started,
     )
 
 
 def _broken(path: Path, sort: Sort, stamp: Stamp, error: str, raw: bytes = b"") -> Entry:
     """Return the entry of a file that can't be used, under the name in it where there is one."""
-    named = None
-    with suppress(ValueError, RecursionError):
-        named = _named_mark.decode(raw) if sort == "mark" else _outline.decode(raw).node
+    named = outline(raw, of_mark=sort == "mark")
     file_stem = path.name.rpartition(".")[0]
     return Entry(
         path=path,
         stem=file_stem,
         sort=sort,
         stamp=stamp,
-        name=(named.name if named else "") or name_of_stem(file_stem),
-        run_id=named.run_id if named else None,
+        name=named.name or name_of_stem(file_stem),
+        run_id=named.run_id,
         error=error,
+        started=began(named.started, stamp[0] / 1e9),
     )
 
 

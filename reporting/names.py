@@ -15,6 +15,7 @@ _ESCAPE_SEQUENCE = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])"
 )
 _DIGITS = re.compile(r"([0-9]+)")
+_DEVICE = re.compile(r"((?:WARN: |HUNG: |LOST: )?gpu[0-9]{1,6}) \([^)]{0,200}\)(?=: )")
 _NUMBERED = re.compile(r"(.*?)([0-9]{1,18})")
 
 
@@ -86,11 +87,20 @@ def plain(value: str, limit: int = 300) -> str:
     return line
 
 
+def unaddressed(reason: str) -> str:
+    """Return *reason* without the bus address and the UUID, which hide it in a table."""
+    return _DEVICE.sub(r"\1", reason, count=1) if _DEVICE.match(reason) else reason
+
+
 def listed(name: str) -> str:
-    """Return *name* as a line of a node list: nobody may add a second name to it."""
-    fits = 0 < len(name) <= _LONGEST_LISTED
-    clean = all(c.isprintable() and not c.isspace() and c != "," for c in name)
-    return name if fits and clean else stem(name)
+    """Return *name* as it stands in a node list; coded where it could be read as anything else.
+
+    That is a second name, a range, a group, an option or a file, to whatever reads the list.
+    """
+    if name.startswith("-"):
+        return stem(name).replace("-", "%2D", 1)
+    safe = _FILE_SAFE.issuperset(name.encode("utf-8", "replace"))
+    return name if safe and 0 < len(name) <= _LONGEST_LISTED else stem(name)
 
 
 def hostlist(names: Iterable[str]) -> str:
@@ -101,19 +111,11 @@ def hostlist(names: Iterable[str]) -> str:
     """
     numbers: dict[tuple[str, bool], list[str]] = {}
     for name in sorted(set(names), key=natural):
-        safe = _in_hostlist(name)
+        safe = listed(name)
         numbered = _NUMBERED.fullmatch(safe)
         prefix, number = numbered.groups() if numbered else (safe, "")
         numbers.setdefault((prefix, bool(number)), []).append(number)
     return ",".join(prefix + _range(found) for (prefix, _), found in numbers.items())
-
-
-def _in_hostlist(name: str) -> str:
-    """Return *name* where it can only be read as one node, else coded; an option is no node."""
-    if name.startswith("-"):
-        return stem(name).replace("-", "%2D", 1)
-    safe = _FILE_SAFE.issuperset(name.encode("utf-8", "replace"))
-    return name if safe and 0 < len(name) <= _LONGEST_LISTED else stem(name)
 
 
 def _range(numbers: list[str]) -> str:

@@ -85,9 +85,10 @@ def outliers(cluster: Cluster, alike: Groups | None = None) -> list[Outlier]:
             ]
             found += _far(group, measure, numbers, partial(_of_gpus, measure, like))
         for measure in PER_NODE:
-            values = [(r.name, "", v) for r, d in like if (v := d.values.get(measure.name))]
+            told = ((r.name, d.values.get(measure.name)) for r, d in like)
+            values = [(name, "", value) for name, value in told if value is not None]
             found += _far(group, measure, [v for _, _, v in values], partial(iter, values))
-        rates = [p.rate for _, d in like for p in d.ports if p.rate and not p.aside]
+        rates = [p.rate for _, d in like for p in d.ports if p.rate is not None and not p.aside]
         found += _far(group, RATE, rates, partial(_of_ports, like))
     return found
 
@@ -105,7 +106,7 @@ def _of_ports(like: list[tuple[Row, Digest]]) -> Iterator[tuple[str, str, float]
     """Return the rate of each port that trains."""
     for row, digest in like:
         for port in digest.ports:
-            if port.rate and not port.aside:
+            if port.rate is not None and not port.aside:
                 yield row.name, port.name, port.rate
 
 

@@ -12,8 +12,8 @@ import msgspec
 
 from .limits import Limits
 from .model import Cluster, Kind, Row
-from .names import hostlist, plain
-from .sections import Cause, Found, Section, find, split_sections
+from .names import hostlist, plain, unaddressed
+from .sections import Cause, Found, Section, find, is_compared, split_sections, unfailed, worst
 from .sections.view import fold_devices, rank, shown, text, who
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def _environment() -> jinja2.Environment:
         rank=rank,
         shown=shown,
         duration=_duration,
-        top=lambda row: row.reasons[0] if row.reasons else "",
+        top=lambda row: unaddressed(row.reasons[0]) if row.reasons else "",
         headline=headline,
         heading=lambda section: Escaped(section.heading),
         written=Escaped,
@@ -185,7 +185,7 @@ def terminal(cluster: Cluster, found: Found | None = None) -> list[str]:
     lines += [_told(cause) for cause in found.failing[:_MOST_ROWS]]
     if len(found.failing) > _MOST_ROWS:
         lines.append(f"  and {len(found.failing) - _MOST_ROWS} more causes, in the report")
-    beside = _beside(found)
+    beside = _beside(cluster, found)
     return [*lines, f"  in the report as well: {beside}"] if beside else lines
 
 
@@ -196,13 +196,15 @@ def _told(cause: Cause) -> str:
     return f"  {who(cause.nodes)}{count}: {where}{plain(text(cause), 300)}"
 
 
-def _beside(found: Found) -> str:
+def _beside(cluster: Cluster, found: Found) -> str:
     """Return what comparing the nodes has shown, in numbers."""
-    far = len({(one.node, one.name) for one in found.outliers})
-    warned = sum(cause.severity == "WARN" for cause in found.causes)
+    outliers = unfailed(cluster, found.outliers)
+    far = len({(one.node, one.name) for one in outliers})
+    named = f" ({plain(worst(outliers), 200)})"
+    warned = sum(c.severity == "WARN" and not is_compared(c) for c in found.causes)
     counts = (
         (len(found.drift), "value that drifts", "values that drift"),
-        (far, "outlier against its peers", "outliers against their peers"),
+        (far, f"outlier against its peers{named}", f"outliers against their peers{named}"),
         (len(found.hashes), "product whose bits disagree", "products whose bits disagree"),
         (warned, "kind of warning", "kinds of warnings"),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 import msgspec
@@ -21,7 +22,7 @@ class Run(msgspec.Struct, frozen=True):
     id: str
     since: float = float("-inf")
 
-    def has(self, said: Node | Mark) -> bool:
+    def has(self, said: Node | Mark | Entry) -> bool:
         """Tell whether a document belongs to this run."""
         return said.run_id == self.id and said.started >= self.since
 
@@ -34,7 +35,8 @@ class Left(msgspec.Struct):
     partial: list[Node] = []
     marks: list[Mark] = []
     broken: list[Entry] = []
-    others: list[Node | Mark] = []
+    others: list[Entry] = []
+    """What is of other runs, whether it can be read or not."""
     files: list[Entry] = []
 
     @property
@@ -98,6 +100,8 @@ class Sight(msgspec.Struct):
     nodes: dict[str, Left] = {}
     tiers: list[str] = []
     """The tiers that were asked of this run's nodes, as results and marks say."""
+    now: float = math.inf
+    """When this was seen: a node whose own bound lies ahead may still be at work."""
 
     @property
     def here(self) -> dict[str, Left]:
@@ -125,27 +129,30 @@ class Sight(msgspec.Struct):
 
 def choose(entries: Iterable[Entry], wanted: str | None, now: float) -> Run:
     """Return the run to merge: the one *wanted*, else that of the node that began last."""
-    readable = [entry for entry in entries if entry.said is not None]
-    whole = [entry.said for entry in readable if entry.sort != "partial"]
-    parts = [entry.said for entry in readable if entry.sort == "partial"]
+    told = [entry for entry in entries if entry.run_id is not None]
+    whole = [entry for entry in told if entry.sort != "partial"]
+    parts = [entry for entry in told if entry.sort == "partial"]
     newest = _newest(whole, wanted, now) or _newest(parts, wanted, now)
     if newest is None:
         return Run(LOCAL if wanted is None else wanted)
     if newest.run_id == LOCAL:
         return Run(LOCAL, newest.started - LOCAL_RUN_SECONDS)
-    return Run(newest.run_id)
+    return Run(newest.run_id or "")
 
 
-def _newest(said: list[Node | Mark | None], run_id: str | None, now: float) -> Node | Mark | None:
-    """Return the document that began last, of a run when one is named."""
-    asked = [x for x in said if x is not None and run_id in {None, x.run_id}]
+def _newest(told: list[Entry], run_id: str | None, now: float) -> Entry | None:
+    """Return the document that began last, of a run when one is named.
+
+    Also one that can't be used: else the run before it would pass in its place.
+    """
+    asked = [x for x in told if run_id in {None, x.run_id}]
     sane = [x for x in asked if x.started <= now + _CLOCK_SLACK]
     return max(sane or asked, key=lambda x: x.started, default=None)
 
 
-def look(entries: Iterable[Entry], run: Run) -> Sight:
+def look(entries: Iterable[Entry], run: Run, now: float = math.inf) -> Sight:
     """Return what each node left, sorted by what it means to *run*."""
-    sight = Sight(run)
+    sight = Sight(run, now=now)
     tiers: set[str] = set()
     for entry in entries:
         left = sight.nodes.setdefault(fold(entry.name), Left(entry.name))
@@ -161,11 +168,10 @@ def look(entries: Iterable[Entry], run: Run) -> Sight:
 def _file(left: Left, entry: Entry, run: Run) -> None:
     """Put *entry* where it belongs in what a node left."""
     said = entry.said
-    if said is None:
-        if entry.run_id in {None, run.id}:
-            left.broken.append(entry)
-    elif not run.has(said):
-        left.others.append(said)
+    if entry.run_id is not None and not run.has(entry):
+        left.others.append(entry)
+    elif said is None:
+        left.broken.append(entry)
     elif isinstance(said, Mark):
         left.marks.append(said)
     elif entry.sort == "partial":

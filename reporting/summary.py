@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 
 import msgspec
@@ -10,7 +11,7 @@ import msgspec
 from .limits import Limits
 from .model import Cluster, Row
 from .outliers import Outlier
-from .sections import Cause, Found
+from .sections import Cause, Found, is_compared
 
 SCHEMA = 1
 _MOST_REASONS = 200
@@ -108,12 +109,14 @@ def _outlier(outlier: Outlier) -> dict[str, object]:
 def _nodes(cluster: Cluster, found: Found) -> Iterator[_Node]:
     """Yield the nodes in the report's order."""
     kinds = {row.name: kind for kind, like in found.groups.items() for row, _ in like}
+    told = (cause for cause in found.causes if is_compared(cause))
+    compared = Counter(node for cause in told for node in cause.nodes)
     for row in cluster.rows:
-        yield _node(row, kinds.get(row.name))
+        yield _node(row, kinds.get(row.name), compared.get(row.name, 0))
 
 
-def _node(row: Row, group: str | None) -> _Node:
-    """Return one node."""
+def _node(row: Row, group: str | None, compared: int) -> _Node:
+    """Return one node; *compared* are the warnings that only comparing it has shown."""
     counts = row.digest.counts if row.digest is not None else {}
     return _Node(
         name=row.name,
@@ -126,7 +129,7 @@ def _node(row: Row, group: str | None) -> _Node:
         seconds=row.node.seconds if row.node is not None else None,
         group=group,
         counts=counts,
-        warnings=counts.get("WARN", 0),
+        warnings=counts.get("WARN", 0) + compared,
         unknown=counts.get("UNKNOWN", 0),
         reasons=[reason[:_LONGEST] for reason in row.reasons[:_MOST_REASONS]],
         more_reasons=max(0, len(row.reasons) - _MOST_REASONS),

@@ -65,7 +65,8 @@ class Wait:
             entries = folder.scan()
         except OSError as error:
             return self._last, error
-        self._last = look(entries, choose(entries, self._run_id, self._wall()))
+        now = self._wall()
+        self._last = look(entries, choose(entries, self._run_id, now), now)
         return self._last, None
 
     def _awaited(self, sight: Sight) -> dict[str, float]:

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from ..digest import Digest
 from ..model import Check, Kind, Row
-from ..names import hostlist, plain
+from ..names import hostlist, plain, unaddressed
 from .grid import OK, WARN, Line
 
 MOST_BYTES = 7_000_000
@@ -51,7 +51,7 @@ class Detail(msgspec.Struct):
     def first(self) -> str:
         """What to know of it first."""
         said = (check.message for check in self.findings if check.outcome == "WARN")
-        return self.row.reasons[0] if self.row.reasons else next(said, "")
+        return unaddressed(self.row.reasons[0] if self.row.reasons else next(said, ""))
 
     @property
     def counts(self) -> str:

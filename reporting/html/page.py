@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from markupsafe import Markup
 
 from ..model import Cluster, Row
-from ..names import hostlist, plain
+from ..names import hostlist, plain, unaddressed
 from ..render import headline
 from . import grid, heat, series, strip
 from .bands import Bands, bands
@@ -49,6 +49,7 @@ def write(
     environment.filters.update(
         name=lambda text: plain(text, _LONGEST_NAME),
         word=lambda text: plain(text, _LONGEST_WORD),
+        unaddressed=unaddressed,
         short=lambda text: plain(text, _SHORT),
         few=_few,
         folded=folded,
@@ -76,7 +77,7 @@ def _context(
         "cluster": cluster,
         "verdict": "FAIL" if cluster.red else "PASS",
         "headline": headline(cluster),
-        "facts": _facts(cluster),
+        "facts": _facts(cluster, causes),
         "causes": causes[:_MOST_CAUSES],
         "more_causes": max(0, len(causes) - _MOST_CAUSES),
         "lines": lines,
@@ -105,9 +106,10 @@ def _style_and_script() -> dict[str, Any]:
     return found
 
 
-def _facts(cluster: Cluster) -> list[tuple[str, str, str]]:
+def _facts(cluster: Cluster, causes: Sequence[Cause]) -> list[tuple[str, str, str]]:
     """Return the counts on top: what, how many, and how they are shown."""
-    warned = [row for row in cluster.rows if _has(row, "WARN")]
+    warned = {node for cause in causes if cause.severity == "WARN" for node in cause.nodes}
+    warned |= {row.name for row in cluster.rows if _has(row, "WARN")}
     unknown = [row for row in cluster.rows if _has(row, "UNKNOWN")]
     silent = len(cluster.rows) - cluster.reported
     return [

@@ -45,16 +45,19 @@ def describe(group: Group, unit: str) -> str:
 
 def _x(value: float, low: float, high: float) -> float:
     """Return where a value lies; in the middle when all are the same."""
-    part = (value - low) / (high - low) if high > low else 0.5
-    return _LEFT + part * (_WIDTH - _LEFT - _RIGHT)
+    return _LEFT + _part(value, low, high) * (_WIDTH - _LEFT - _RIGHT)
+
+
+def _part(value: float, low: float, high: float) -> float:
+    """Return how far from *low* to *high* a value lies, however small both are."""
+    span = high - low
+    return (value - low) / span if span > 0 else 0.5
 
 
 def _dots(group: Group, low: float, high: float) -> Markup:
     """Return the values as marks of three strengths, by how many fall together."""
     step = (_WIDTH - _LEFT - _RIGHT) / _BINS
-    scale = _BINS / (high - low) if high > low else 0.0
-    first = 0 if scale else _BINS // 2
-    cells = Counter([(first + int((value - low) * scale), gpu) for gpu, value in group.values])
+    cells = Counter([(int(_part(value, low, high) * _BINS), gpu) for gpu, value in group.values])
     most = max(cells.values())
     paths: dict[str, list[str]] = {}
     for (x, gpu), count in sorted(cells.items()):

@@ -9,9 +9,21 @@ from ..model import Cluster
 from . import clock, drifting, network, node, ours, tier2
 from .base import Cause, Section
 from .causes import causes
+from .compared import is_compared, unfailed, worst
 from .view import Found, View, fail_outliers, find
 
-__all__ = ["Cause", "Found", "Section", "all_sections", "causes", "fail_outliers", "find"]
+__all__ = [
+    "Cause",
+    "Found",
+    "Section",
+    "all_sections",
+    "causes",
+    "fail_outliers",
+    "find",
+    "is_compared",
+    "unfailed",
+    "worst",
+]
 
 _SEEDS: tuple[Callable[[View], Section], ...] = (
     drifting.stack,

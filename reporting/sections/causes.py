@@ -26,10 +26,11 @@ def causes(cluster: Cluster, severities: frozenset[str] = FAILING | {"WARN"}) ->
             _add(found, row.name, severity, check, device, text)
     for cause in found.values():
         cause.devices.sort(key=natural)
-    return sorted(found.values(), key=_order)
+    return sorted(found.values(), key=order)
 
 
-def _order(cause: Cause) -> tuple[object, ...]:
+def order(cause: Cause) -> tuple[object, ...]:
+    """Return what causes are sorted by."""
     rank = _FAILING_FIRST.get(cause.severity, 1)
     return (rank, -len(cause.nodes), -cause.count, cause.check, cause.severity, cause.message)
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from ..alike import Other, Vote
-from ..drift import Drift
+from ..drift import COUNT, Drift
 from .base import Section
 from .view import View, fold_devices, table, who
 
 _MOST_NODES = 12
+_IN_STACK = frozenset({COUNT, "VBIOS"})
 
 
 def stack(view: View) -> Section:
     """Return what differs in software, and in what the hosts are set to."""
     found = [one for one in view.found.drift if one.area in {"software", "host"}]
-    found += [one for one in view.found.drift if one.key == "VBIOS"]
+    found += [one for one in view.found.drift if one.key in _IN_STACK]
     kinds = view.found.groups
     rows = [[_key(one, len(kinds)), majority(one.vote), outliers(one.vote)] for one in found]
     columns = ["Key", "Majority (count/total)", "Outlier nodes"]
@@ -62,7 +63,7 @@ def nics(view: View) -> Section:
 
 def parts(view: View) -> Section:
     """Return which GPUs have other links or memory than their likes."""
-    found = [one for one in view.found.drift if one.area == "gpu" and one.key != "VBIOS"]
+    found = [one for one in view.found.drift if one.area == "gpu" and one.key not in _IN_STACK]
     kinds = len(view.found.groups)
     rows = [[_key(one, kinds), majority(one.vote), outliers(one.vote)] for one in found]
     lines = [] if rows else ["All GPUs equal the majority."]

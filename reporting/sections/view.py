@@ -14,7 +14,8 @@ from ..model import FAILING, Check, Cluster, Row
 from ..names import hostlist, natural, plain, same_host
 from ..outliers import Outlier, fail, outliers
 from .base import Cause, Section
-from .causes import causes
+from .causes import causes, order
+from .compared import compared
 
 MOST_ROWS = 100
 """No table of a section is longer; the rows beyond are counted."""
@@ -49,19 +50,25 @@ class Found(msgspec.Struct, kw_only=True):
 def find(cluster: Cluster) -> Found:
     """Compare the nodes of a merge."""
     alike = groups(cluster)
+    far, bits = outliers(cluster, alike), hashes(cluster, alike)
     return Found(
         groups=alike,
-        causes=causes(cluster, _ALL),
+        causes=_causes(cluster, far, bits),
         drift=drift(cluster, alike),
-        outliers=outliers(cluster, alike),
-        hashes=hashes(cluster, alike),
+        outliers=far,
+        hashes=bits,
     )
+
+
+def _causes(cluster: Cluster, far: list[Outlier], bits: list[Hashes]) -> list[Cause]:
+    """Return what the checks found together with what comparing the nodes has shown."""
+    return sorted([*causes(cluster, _ALL), *compared(cluster, far, bits)], key=order)
 
 
 def fail_outliers(cluster: Cluster, found: Found) -> None:
     """Make each outlier a FAIL of its node, and so a cause; before anything is written."""
     fail(cluster, found.outliers)
-    found.causes = causes(cluster, _ALL)
+    found.causes = _causes(cluster, [], found.hashes)
 
 
 class View:

@@ -1,5 +1,7 @@
 """The merge from end to end: exit status, files, what is printed."""
 
+import re
+
 import pytest
 
 from tests.reporting import make
@@ -41,6 +43,10 @@ def test_all_passed_is_0_and_says_where_the_outputs_lie(dump, capsys):
         f"report {dump}/smoke_report.md",
         f"passing {dump}/passing_nodes.txt",
         f"failing {dump}/failing_nodes.txt",
+        f"page {dump}/smoke_report.html",
+        f"junit {dump}/smoke_junit.xml",
+        f"passing-hostlist {dump}/passing_nodes.hostlist",
+        f"failing-hostlist {dump}/failing_nodes.hostlist",
     ]
 
 
@@ -273,3 +279,34 @@ def test_an_address_is_no_short_name_and_a_node_name_is_no_host_name(dump, tmp_p
 
     assert listed(dump)["passing"] == ["10.1.2.3", "SLURM-7"]
     assert "slurm-7 (host host-7.site)" in (dump / "smoke_report.md").read_text().lower()
+
+
+def test_an_old_run_does_not_pass_in_place_of_one_that_cannot_be_read(tmp_path, capsys):
+    make.result(tmp_path, "n3", run_id="5", started=T0)
+    for name in ("n1", "n2"):
+        make.result(tmp_path, name, run_id="9", started=T0 + 100, schema=2)
+
+    assert make.merge(tmp_path) == 1
+    assert "FAIL: 2 of 2 nodes did not pass: n1, n2" in capsys.readouterr().out
+
+
+def test_nothing_of_the_run_that_is_asked_for_says_what_cannot_be_read(tmp_path, capsys):
+    make.result(tmp_path, "n1", run_id="9", schema=2)
+
+    assert make.merge(tmp_path, run_id="7") == 2
+    assert re.search(r"run 7 in .*\(1 can't be read, .*n1.json: schema 2", capsys.readouterr().err)
+
+
+def test_parts_that_cannot_be_listed_are_a_note(tmp_path):
+    make.result(tmp_path, "n1")
+    make.put(tmp_path / "smoke/partial", b"no folder")
+
+    assert make.merge(tmp_path) == 0
+    report = tmp_path / "smoke_report.md"
+    assert "Note: partial results are left out" in report.read_text()
+
+
+def test_results_that_cannot_be_listed_stop_the_merge(tmp_path):
+    make.put(tmp_path / "smoke", b"no folder")
+
+    assert make.merge(tmp_path) == 2

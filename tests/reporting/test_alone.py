@@ -60,7 +60,8 @@ def test_a_node_alone_does_not_say_again_what_it_has_just_said(dump, capsys, sta
     assert [line.split()[0] for line in alone] == ["report", "passing", "failing"]
     assert ("gpu0: no answer" in (dump / "smoke_report.md").read_text()) is bool(state)
     make.merge(dump)
-    assert capsys.readouterr().out.splitlines()[-3:] == alone
+    merged = capsys.readouterr().out.splitlines()
+    assert [line for line in merged if line in alone] == alone
 
 
 def test_two_nodes_alone_do_not_replace_each_others_report(dump):

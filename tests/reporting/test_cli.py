@@ -113,6 +113,59 @@ def test_a_reader_that_has_gone_does_not_change_the_verdict(tmp_path, command):
     assert (tmp_path / ("passing_nodes.txt" if command == "aggregate" else "junit/n2.xml")).exists()
 
 
+@pytest.mark.parametrize("traceback", ["", "1"])
+def test_an_error_that_nobody_foresaw_is_a_line_and_no_verdict(monkeypatch, capsys, traceback):
+    def broken(*_):
+        raise ZeroDivisionError("two\nlines")
+
+    monkeypatch.setattr("reporting.aggregate.aggregate", broken)
+    monkeypatch.setenv("NODE_SMOKE_TRACEBACK", traceback)
+    if traceback:
+        with pytest.raises(ZeroDivisionError):
+            main(["aggregate"])
+        return
+
+    assert main(["aggregate"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("node-smoke: aggregate: ZeroDivisionError: two lines (")
+
+
+def test_a_page_that_cannot_be_made_is_status_2_with_all_lists(tmp_path, monkeypatch, capsys):
+    def broken(*_):
+        raise ZeroDivisionError
+
+    make.result(tmp_path, "n1", **make.failing())
+    monkeypatch.setattr("reporting.html.write", broken)
+
+    assert main(["aggregate", f"--dump-path={tmp_path}"]) == 2
+    assert (tmp_path / "failing_nodes.txt").read_text() == "n1\n"
+    said = capsys.readouterr()
+    assert "smoke_report.html: ZeroDivisionError" in said.err
+    words = [line.split()[0] for line in said.out.splitlines()[-6:]]
+    assert words == [
+        "report", "passing", "failing", "junit", "passing-hostlist", "failing-hostlist",
+    ]  # fmt: skip
+
+
+def test_a_disk_that_is_full_on_the_way_out_changes_no_verdict(tmp_path, small):
+    make.result(tmp_path, "n1")
+    out = small(tmp_path / "full", "4k") / "out"
+    out.write_bytes(b"x" * 4096)
+
+    with out.open("ab") as stdout:
+        done = subprocess.run(
+            [sys.executable, "-m", "reporting", "aggregate", f"--dump-path={tmp_path}"],
+            cwd=ROOT,
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            timeout=60,
+            check=False,
+        )
+
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert (tmp_path / "passing_nodes.txt").read_text() == "n1\n"
+
+
 def test_a_merge_imports_nothing_that_it_does_not_need(tmp_path):
     make.result(tmp_path, "n1")
     code = (

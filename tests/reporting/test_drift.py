@@ -250,3 +250,17 @@ def test_a_gpu_that_has_no_hash_disagrees_with_nobody():
     rows[1].digest.gpus[0].hash = ""
 
     assert hashes(cluster(*rows)) == []
+
+
+def test_a_node_that_lost_a_gpu_drifts_from_those_of_its_model():
+    rows = healthy(9)
+    rows.append(row("n10", digest(7)))
+
+    assert told(rows) == [("gpu count", "8", {"7": ["n10"]})]
+    assert "gpu count (NVIDIA H200) | 8 (9/10) | 7 (1): n10" in said(section(rows, STACK))
+
+
+def test_a_cluster_of_two_kinds_of_nodes_has_lost_no_gpu():
+    rows = [*healthy(5), *(row(f"m{k}", digest(4)) for k in range(4))]
+
+    assert told(rows) == []

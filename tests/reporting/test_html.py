@@ -269,3 +269,27 @@ def test_a_plot_of_any_values_stays_on_its_paper(values):
     assert places
     assert all(0 <= x <= 1200 for x in places)
     assert "nan" not in drawn
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        (0.0, 5e-324),
+        (1e-320, 2e-320),
+        (1e-320, 1e-320),
+        (-1e14, 1e14),
+        (1.0, 1.0000000000000002),
+        (0.0, 0.0),
+    ],
+)
+def test_numbers_of_any_size_can_be_drawn(values):
+    numbers = {k: {"gemm_tflops": value} for k, value in enumerate(values)}
+    cluster = pages.merged(*(pages.row(f"n{k}", gpus=2, numbers=numbers) for k in range(3)))
+    (found, *_) = series.series(cluster)
+    found.groups[0].limit = None
+
+    svg = str(strip.plot(found.groups[0], found))
+
+    drawn = [float(x) for x in re.findall(r"M([-+.e0-9]+) ", svg)]
+    assert all(0 <= x <= 1200 for x in drawn)
+    assert "nodes" in page(cluster)

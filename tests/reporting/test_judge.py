@@ -7,8 +7,9 @@ import pytest
 
 from reporting.expected import Expected
 from reporting.judge import judge
-from reporting.load import LARGEST
+from reporting.load import LARGEST, Folder
 from reporting.model import Kind
+from reporting.runs import Run, look
 from tests.reporting import make
 from tests.reporting.make import T0
 
@@ -104,6 +105,54 @@ def test_a_mark_without_a_result_says_when_and_how_long(tmp_path):
     assert "bound of 75 s: killed, or the node died" in began.reasons[0]
 
 
+def test_a_node_that_is_listed_by_its_full_name_is_missing_with_a_hint(tmp_path):
+    make.result(tmp_path, "n7", hostname="n7")
+
+    bad = rows(tmp_path, "n7.site.example")["n7.site.example"]
+    assert bad.kind is Kind.MISSING
+    assert "n7.site.example is the host name of the node n7" in bad.reasons[0]
+
+
+@pytest.mark.parametrize(
+    ("later", "said"),
+    [
+        (74.0, "no result so far: its own bound ends at 2023-11-14 22:14:35 UTC"),
+        (76.0, "killed, or the node died"),
+    ],
+)
+def test_a_node_is_not_called_dead_before_its_own_bound_has_passed(tmp_path, later, said):
+    make.started(tmp_path, started=T0, bound=75.0)
+    entries = Folder(tmp_path).scan()
+
+    cluster = judge(look(entries, Run(make.RUN), T0 + later), Expected(names=["n1"]))
+
+    assert cluster.rows[0].kind is Kind.STARTED
+    assert said in cluster.rows[0].reasons[0]
+    assert ("killed" in cluster.rows[0].reasons[0]) is (later > 75)
+
+
+def test_a_whole_result_of_no_tier_is_no_pass_and_says_so(tmp_path):
+    make.result(tmp_path, tiers=[])
+
+    none = row(tmp_path)
+    assert none.kind is Kind.LACKS_TIER
+    assert none.reasons == ["judged no whole tier: run one for a verdict"]
+
+
+def test_an_outcome_that_is_not_known_and_that_no_check_had_is_nothing(tmp_path):
+    make.result(tmp_path, coverage={"checks": 1, "PASS": 1, "SKIPPED": 0})
+
+    assert row(tmp_path).kind is Kind.PASS
+
+
+def test_a_link_to_nothing_is_broken_and_not_missing(tmp_path):
+    (tmp_path / "smoke").mkdir()
+    (tmp_path / "smoke/n1.json").symlink_to("gone.json")
+
+    assert row(tmp_path).kind is Kind.BROKEN
+    assert "a link to nothing" in row(tmp_path).reasons[0]
+
+
 def test_a_mark_that_its_result_answers_is_nothing(tmp_path):
     make.started(tmp_path, started=T0)
     make.result(tmp_path, started=T0)
@@ -173,7 +222,9 @@ def test_a_broken_mark_or_part_matters_only_without_a_result(tmp_path, file):
 def test_a_broken_file_of_another_run_is_not_of_this_one(tmp_path):
     make.result(tmp_path, rank="first", run_id="before")
 
-    assert row(tmp_path).kind is Kind.MISSING
+    other = row(tmp_path)
+    assert other.kind is Kind.OTHER_RUN
+    assert other.reasons[0].startswith("its file is of run before and can't be read: ")
 
 
 def test_a_node_with_another_runs_result_names_that_run(tmp_path):

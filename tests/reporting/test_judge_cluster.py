@@ -125,3 +125,12 @@ def test_of_those_without_a_rank_the_nameless_stand_last(tmp_path):
     make.result(tmp_path, "zz")
 
     assert list(rows(tmp_path, count=2)) == ["zz", "<missing-0>"]
+
+
+def test_strangers_do_not_make_up_the_number_of_those_that_are_expected(tmp_path):
+    for name in ("n1", "s1", "s2"):
+        make.result(tmp_path, name)
+
+    cluster = judge(make.sight(tmp_path), Expected(names=["n1", "n2", "n3"]))
+
+    assert "reported: 1 of 3 expected, 2 others" in cluster.notes

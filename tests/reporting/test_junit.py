@@ -156,7 +156,22 @@ def test_a_node_that_does_not_pass_is_no_green_suite(kind):
 
     _, _, (suite,) = merged(row)
 
-    assert (suite.tests, suite.errors) == (2, 1)
+    bad = (1, 0) if kind is Kind.FAIL else (0, 1)
+    assert (suite.tests, suite.failures, suite.errors) == (2, *bad)
+
+
+def test_each_reason_that_no_check_tells_is_a_failure_of_its_own():
+    bad = pages.row("n", pages.found("gpu.bind", device="gpu0", message="gpu0: hung"))
+    told = ["gpu0: hung", "gpu.bind[gpu0]: gpu0: hung"]
+    bad.reasons = [*told, "gpu1 is slow (--fail-outliers)", "gpu2 is hot (--fail-outliers)"]
+
+    cases, _, (suite,) = merged(bad)
+
+    assert (suite.tests, suite.failures, suite.errors) == (4, 3, 0)
+    assert [(case.name, case.result[0].message) for case in cases["n"][2:]] == [
+        ("verdict", "gpu1 is slow (--fail-outliers)"),
+        ("verdict~2", "gpu2 is hot (--fail-outliers)"),
+    ]
 
 
 def test_a_failure_that_a_check_tells_is_told_once():

@@ -71,12 +71,38 @@ def test_a_long_text_is_cut_with_a_sign():
     assert names.plain("\x00" * 1000, 10).endswith("…")
 
 
-@pytest.mark.parametrize("name", ["a\nb", "a,b", "a b", "", "x" * 256, "a\u2028b"])
+HOSTILE = [
+    "a\nb", "a,b", "a b", "", "x" * 256, "a\u2028b",
+    "n[1-9]", "@all", "^file", "!n", "a&b", "a%b", "a*",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_name_is_one_line_of_a_list(name):
     line = names.listed(name)
 
     assert line == names.stem(name)
     assert len(line.splitlines()) == 1
+
+
+@pytest.mark.parametrize("name", [*HOSTILE, "-x", "n1"])
+def test_a_name_stands_in_a_list_as_in_a_hostlist(name):
+    assert names.listed(name) == names.hostlist([name])
+    assert NodeSet(names.listed(name), resolver=RESOLVER_NOGROUP) == NodeSet(names.hostlist([name]))
+    assert not names.listed(name).startswith("-")
+
+
+@pytest.mark.parametrize(
+    ("reason", "expected"),
+    [
+        ("gpu0 (0000:18:00.0, GPU-1): it hung", "gpu0: it hung"),
+        ("WARN: gpu0 (0000:18:00.0): it is hot", "WARN: gpu0: it is hot"),
+        ("mlx5_2:1: its state is DOWN (0)", "mlx5_2:1: its state is DOWN (0)"),
+        ("gpu0 (0000:18:00.0) hung", "gpu0 (0000:18:00.0) hung"),
+    ],
+)
+def test_a_reason_can_do_without_the_address_of_its_gpu(reason, expected):
+    assert names.unaddressed(reason) == expected
 
 
 def test_an_ordinary_name_is_listed_as_it_is():

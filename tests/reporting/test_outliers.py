@@ -4,8 +4,9 @@ import pytest
 
 from reporting.model import Kind
 from reporting.outliers import fail, message, outliers
+from reporting.render import terminal
 from reporting.sections import fail_outliers, find
-from tests.reporting.clusters import MI300, cluster, digest, healthy, row, said, section
+from tests.reporting.clusters import MI300, cluster, digest, finding, healthy, row, said, section
 
 
 def spread(count=4):
@@ -146,3 +147,35 @@ def test_what_has_another_name_than_fail_keeps_it():
 
     assert rows[1].kind is Kind.LACKS_TIER
     assert len(rows[1].reasons) == 2
+
+
+def test_zero_is_as_far_off_as_can_be():
+    rows = healthy(10)
+    rows[1].digest.values["performance.all_reduce"] = 0.0
+    rows[2].digest.ports[0].rate = 0.0
+
+    assert found(rows) == [("n2", "", "performance.all_reduce"), ("n3", "mlx5_0:1", "rate")]
+
+
+@pytest.mark.parametrize("outcome", ["FAIL", "PASS"])
+def test_an_outlier_is_a_warning_unless_its_node_fails_by_the_same_number(outcome):
+    rows = healthy(4)
+    rows[1].digest.gpus[2].numbers["gemm_tflops"] = 500.0
+    if outcome == "FAIL":
+        rows[1].digest.findings = [finding("performance.gemm_tflops", "slow", device="gpu2")]
+
+    warned = [c for c in find(cluster(*rows)).causes if c.severity == "WARN"]
+    beside = terminal(cluster(*rows))[-1]
+
+    assert [c.nodes for c in warned] == ([] if outcome == "FAIL" else [["n2"]])
+    assert ("(n2 gpu2 GEMM 3" in beside) is (outcome == "PASS")
+
+
+def test_the_worst_two_are_named():
+    rows = healthy(10)
+    for k, share in ((1, 0.9), (2, 0.6), (3, 0.8)):
+        rows[k].digest.values["performance.all_reduce"] = 330 * share
+
+    (one,) = find(cluster(*rows)).causes
+    assert one.message.endswith("the worst: n3 all-reduce 40.0 % below, n4 all-reduce 20.0 % below")
+    assert one.nodes == ["n2", "n3", "n4"]

@@ -1,5 +1,7 @@
 """Files appear whole or not at all."""
 
+import errno
+import io
 import os
 import subprocess
 
@@ -61,7 +63,7 @@ def test_what_others_write_lies_beside_it(tmp_path):
         assert (folder / "summary.json").read_bytes() == b"{}"
 
 
-def test_the_latest_stay_whole_when_one_file_of_a_run_cannot_be_written(tmp_path):
+def test_all_files_stay_as_they_were_when_one_of_a_run_cannot_be_written(tmp_path, monkeypatch):
     outputs.write_all(tmp_path, cluster(), "old\n")
     before = {p.name: p.read_bytes() for p in tmp_path.iterdir() if p.is_file()}
 
@@ -69,11 +71,32 @@ def test_the_latest_stay_whole_when_one_file_of_a_run_cannot_be_written(tmp_path
         file.write(b"half")
         raise RuntimeError
 
+    monkeypatch.setattr(outputs, "_junit", lambda file, cluster: half(file))
     with pytest.raises(RuntimeError):
-        outputs.write_all(tmp_path, cluster(), "new\n", {"smoke_report.html": half})
+        outputs.write_all(tmp_path, cluster(), "new\n")
 
-    assert {p.name: p.read_bytes() for p in tmp_path.iterdir() if p.is_file()} == before
+    for folder in (tmp_path, tmp_path / "runs/123.0"):
+        assert {p.name: p.read_bytes() for p in folder.iterdir() if p.is_file()} == before
     assert not [p for p in tmp_path.rglob(".*")]
+
+
+def test_a_page_that_cannot_be_made_stops_no_other_file_and_no_old_one_stays(tmp_path, capsys):
+    outputs.write_all(tmp_path, cluster(), "old\n", {outputs.PAGE: lambda file: None})
+
+    def half(file):
+        file.write(b"half")
+        raise ValueError("broken\nnumber")
+
+    more = {outputs.PAGE: half, outputs.SUMMARY: lambda file: file.write(b"{}")}
+    written = outputs.write_all(tmp_path, cluster(), "new\n", more)
+
+    for folder in (tmp_path, tmp_path / "runs/123.0"):
+        assert (folder / outputs.REPORT).read_text() == "new\n"
+        assert (folder / outputs.SUMMARY).read_text() == "{}"
+        assert not (folder / outputs.PAGE).exists()
+    assert not any(line.startswith("page") for line in outputs.told(written, alone=False))
+    reason = f"{tmp_path / outputs.PAGE}: ValueError: broken number"
+    assert capsys.readouterr().err == f"node-smoke: {reason}\n"
 
 
 def test_the_checks_of_a_node_are_read_from_its_file(tmp_path):
@@ -117,6 +140,46 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_beside_it(tmp_path):
     assert os.listdir(tmp_path) == ["x"]
 
 
+def test_two_writers_with_one_process_id_do_not_touch_each_others_file(tmp_path):
+    path = tmp_path / "x"
+
+    with outputs.replacing(path) as first:
+        first.write(b"first, ")
+        outputs.write(path, b"second")
+        assert path.read_text() == "second"
+        first.write(b"whole")
+
+    assert path.read_text() == "first, whole"
+    assert os.listdir(tmp_path) == ["x"]
+
+
+@pytest.mark.parametrize("umask", [0o022, 0o077, 0o002])
+def test_a_file_has_the_mode_that_any_other_would_have(tmp_path, umask):
+    before = os.umask(umask)
+    try:
+        path = outputs.write(tmp_path / "x", b"")
+    finally:
+        os.umask(before)
+
+    assert path.stat().st_mode & 0o777 == 0o666 & ~umask
+
+
+def test_what_a_dead_merge_left_goes_after_a_day(tmp_path):
+    folder = tmp_path / "runs/123.0"
+    folder.mkdir(parents=True)
+    old = [folder / ".smoke_report.md.77.tmp", tmp_path / f".summary.json.{'a' * 16}.tmp"]
+    kept = [tmp_path / f".summary.json.{'b' * 16}.tmp", tmp_path / ".mine.77.tmp"]
+    for path in (*old, *kept):
+        path.write_text("")
+    for path in (*old, kept[1]):
+        os.utime(path, (0, 0))
+
+    outputs.write_all(tmp_path, cluster(), "")
+
+    assert not any(path.exists() for path in old)
+    assert all(path.exists() for path in kept)
+
+
 def test_a_link_that_lies_where_we_write_is_not_followed(tmp_path):
     outside = tmp_path / "outside"
     outside.write_text("untouched")
@@ -139,6 +202,42 @@ def test_a_full_file_system_is_named_and_left_clean(full):
 
     assert caught.value.filename == str(full / "x")
     assert os.listdir(full) == []
+
+
+def test_the_file_that_a_full_file_system_had_no_room_for_is_named(small, tmp_path):
+    full = small(tmp_path / "full", "160k")
+    more = {outputs.SUMMARY: lambda file: file.write(b"x" * 200_000)}
+
+    with pytest.raises(OSError, match="No space left on device") as caught:
+        outputs.write_all(full, cluster(), "", more)
+
+    assert caught.value.filename == str(full / "runs/123.0" / outputs.SUMMARY)
+    assert [path for path in full.rglob("*") if path.is_file()] == []
+
+
+def test_a_file_of_somebody_else_keeps_its_name_in_an_error(tmp_path):
+    with (
+        pytest.raises(FileNotFoundError) as caught,
+        outputs.replacing(tmp_path / "x"),
+    ):
+        (tmp_path / "template").read_bytes()
+
+    assert caught.value.filename == str(tmp_path / "template")
+
+
+def test_a_full_terminal_is_given_up_after_the_first_line(monkeypatch):
+    told = []
+
+    class Full(io.StringIO):
+        def write(self, text):
+            told.append(text)
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("sys.stdout", Full())
+    outputs.say("one")
+    outputs.say("two")
+
+    assert told == ["one"]
 
 
 def test_what_a_run_left_can_be_withdrawn(tmp_path):

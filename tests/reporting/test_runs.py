@@ -1,5 +1,7 @@
 """Which run is merged, and what belongs to it."""
 
+import os
+
 import pytest
 
 from reporting.runs import Run
@@ -75,3 +77,32 @@ def test_the_tiers_asked_for_are_those_of_results_and_marks_not_of_parts(tmp_pat
     make.result(tmp_path, "d", tiers=["tier4"], run_id="other", started=T0 - 1)
 
     assert make.sight(tmp_path).tiers == ["tier1", "tier2"]
+
+
+def test_results_that_cannot_be_used_decide_which_run_is_merged(tmp_path):
+    make.result(tmp_path, "n3", run_id="5", started=T0)
+    make.result(tmp_path, "n1", run_id="9", started=T0 + 100, schema=2)
+    make.result(tmp_path, "n2", run_id="9", started=T0 + 100, rank="first")
+
+    seen = make.sight(tmp_path)
+
+    assert seen.run == Run("9")
+    assert sorted(left.name for left in seen.here.values()) == ["n1", "n2"]
+
+
+@pytest.mark.parametrize("started", [None, True, "soon", 10**400])
+def test_what_does_not_say_when_it_began_did_so_when_it_was_written(tmp_path, started):
+    make.result(tmp_path, "n3", run_id="5", started=T0)
+    path = make.result(tmp_path, "n1", run_id="9", rank="first", started=started)
+    os.utime(path, (T0 - 100, T0 - 100))
+    assert make.sight(tmp_path).run == Run("5")
+
+    os.utime(path, (T0 + 100, T0 + 100))
+    assert make.sight(tmp_path).run == Run("9")
+
+
+def test_what_cannot_be_read_is_kept_among_what_is_of_other_runs(tmp_path):
+    make.result(tmp_path, "n1", run_id="5", schema=2)
+
+    (left,) = make.sight(tmp_path, "9").nodes.values()
+    assert "schema 2" in left.others[0].error

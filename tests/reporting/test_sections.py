@@ -232,9 +232,16 @@ def test_each_of_five_planted_differences_is_said_in_one_line_and_nothing_else()
     told = [
         line
         for one in all_sections(cluster(*planted()), Limits())
-        if not one.calm and not one.heading.startswith("Tier 2")
+        if not one.calm and not one.heading.startswith(("Tier 2", "Warnings"))
         for line in said(one)
         if not line.startswith("More than 3.5 robust sigmas")
     ]
 
     assert [line[: len(start)] for line, start in zip(told, SAID, strict=True)] == SAID
+
+
+def test_what_comparing_has_shown_stands_among_the_warnings():
+    told = said(section(planted(), "Warnings and unknowns"))
+
+    assert any(line.startswith("outliers.gemm_tflops | GEMM is far off") for line in told)
+    assert any(line.startswith("outliers.hash | a product on ") for line in told)

@@ -54,7 +54,13 @@ def test_what_comparing_has_shown_is_there():
         ("n2", "gpu2", 31)
     ]
     assert told["hashes"][0]["vote"]["others"][0]["devices"] == {"n3": ["gpu2"]}
-    assert [(one["check"], one["nodes"]) for one in told["causes"]] == [("a.b", ["n4"])]
+    assert [(one["check"], one["nodes"]) for one in told["causes"]] == [
+        ("a.b", ["n4"]),
+        ("outliers.gemm_tflops", ["n2"]),
+        ("outliers.hash", ["n3"]),
+    ]
+    assert [one["severity"] for one in told["causes"]] == ["WARN"] * 3
+    assert [one["warnings"] for one in told["nodes"]] == [0, 1, 1, 0]
 
 
 def test_nobody_is_a_document_as_well():
