@@ -114,13 +114,17 @@ def picture(found: list[Line], shown: list[str], layout: Bands) -> Markup:
     return Markup("").join([*parts, Markup("</svg>")])
 
 
+_LETTER = 7.0
+"""How wide a letter of a label is at most, of the font that the page sets."""
+
+
 def _head(names: list[str], band: range, cell: float, height: float) -> Markup:
     """Return the lines between racks, and the names at which they begin."""
     ticks = marks(names, band, cell)
     texts = (
         Markup('<text x="{}" y="11">{}</text>').format(mark.x, mark.label)
         for mark in ticks
-        if mark.label and mark.x < WIDTH - 40
+        if mark.label and mark.x + _LETTER * len(mark.label) <= WIDTH
     )
     path = "".join(f"M{mark.x:g} 13V{height - 6:g}" for mark in ticks if mark.x)
     return Markup("").join([*texts, Markup('<path class="tick" d="{}"/>').format(path)])
