@@ -8,7 +8,7 @@ from collections.abc import Callable
 from .absent import NEVER_STARTED, absent
 from .expected import Expected
 from .load import Entry
-from .model import FAILING, LOCAL, REPORTED, Cluster, Kind, Mark, Node, Row, describe, utc
+from .model import FAILING, LOCAL, REPORTED, Cluster, Kind, Mark, Node, Row, describe, named, utc
 from .names import fold, natural, stem, stem_of_machine
 from .runs import Left, Sight
 
@@ -173,7 +173,7 @@ def _own_reasons(left: Left, node: Node) -> list[str]:
     counts = digest.counts
     bad = [c for c in digest.findings if c.outcome in FAILING]
     if bad:
-        return [f"{c.id}{f'[{c.device}]' if c.device else ''}: {c.message}" for c in bad]
+        return [named(check) for check in bad]
     if node.verdict == "FAIL":
         return ["its result says FAIL and gives no reason: look into it, and run the node again"]
     if not counts.get("checks"):

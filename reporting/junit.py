@@ -12,7 +12,7 @@ from typing import BinaryIO
 from xml.sax.saxutils import quoteattr
 
 from .digest import Digest
-from .model import FAILING, Check, Cluster, Kind, Node, Result, Row, coverage
+from .model import FAILING, Check, Cluster, Kind, Node, Result, Row, coverage, named
 from .names import plain
 
 MOST_WHOLE = 200
@@ -111,15 +111,9 @@ def _unsaid(row: Row, checks: list[Check]) -> list[str]:
     if row.kind is not Kind.FAIL:
         return ["\n".join(row.reasons) or row.kind.value]
     failing = [check for check in checks if check.outcome in FAILING]
-    known = {text for check in failing for text in _as_reasons(check)}
+    known = {text for check in failing for text in (check.message, named(check))}
     unsaid = [reason for reason in dict.fromkeys(row.reasons) if reason not in known]
     return unsaid if unsaid or failing else [row.kind.value]
-
-
-def _as_reasons(check: Check) -> tuple[str, str]:
-    """Return how a check stands among a row's reasons, by the node or by the merge."""
-    device = f"[{check.device}]" if check.device else ""
-    return check.message, f"{check.id}{device}: {check.message}"
 
 
 def _suite(

@@ -204,6 +204,12 @@ class Cluster(msgspec.Struct):
         return [row for row in self.rows if row.red]
 
 
+def named(check: Check) -> str:
+    """Return a check's message with what it is about, as a reason that the merge gives."""
+    device = f"[{check.device}]" if check.device else ""
+    return f"{check.id}{device}: {check.message}"
+
+
 def coverage(checks: Iterable[Check]) -> dict[str, int]:
     """Return how many checks there are (`checks`) and how many ended in each outcome."""
     counts: dict[str, int] = dict.fromkeys(("checks", *OUTCOMES), 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ..model import FAILING, Check, Cluster, Kind, Row
+from ..model import FAILING, Check, Cluster, Kind, Row, named
 from ..names import natural
 from .base import Cause
 
@@ -65,16 +65,10 @@ def _said(row: Row, severities: frozenset[str]) -> Iterator[tuple[str, str, str,
             device, text = _split(check.message)
             yield check.outcome, check.id, device or check.device, text
     if row.kind is not Kind.PASS and "FAIL" in severities:
-        known = {text for check in findings for text in _as_reasons(check)}
+        known = {text for check in findings for text in (check.message, named(check))}
         for reason in row.reasons:
             if reason not in known:
                 yield "FAIL", row.kind.value, *_split(reason)
-
-
-def _as_reasons(check: Check) -> tuple[str, str]:
-    """Return how a finding stands among a row's reasons, by the node or by the merge."""
-    device = f"[{check.device}]" if check.device else ""
-    return check.message, f"{check.id}{device}: {check.message}"
 
 
 def _explained(check: Check, failed: set[tuple[str, str]]) -> bool:
